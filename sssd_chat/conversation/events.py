@@ -1,0 +1,153 @@
+"""What the engine thread tells the screen, and what the screen may ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sssd_chat.generation.statistics import (
+    AnswerStatistics,
+    Drafting,
+    StepStatistics,
+    StoppedBy,
+)
+
+__all__ = [
+    "AnswerDone",
+    "AnswerFailed",
+    "AnswerStatistics",
+    "AnswerStep",
+    "ChatBackend",
+    "Drafting",
+    "Event",
+    "ModelFailed",
+    "ModelInfo",
+    "ModelLoading",
+    "ModelReady",
+    "Notice",
+    "PromptRead",
+    "StepStatistics",
+    "StoppedBy",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The loaded model, as far as the screen shows it."""
+
+    name: str
+    path: str
+    description: str
+    """Architecture, size and quantization, e.g. "llama 135M Q4_1"."""
+    context_length: int
+    """Tokens that fit into the context."""
+    threads: int
+    gpu: bool
+    """Whether layers were offloaded."""
+    drafting: Drafting
+    """ON, or why no draft will ever be made with this model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoading:
+    """The model is being read; `progress` is 0 to 1."""
+
+    progress: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReady:
+    """Questions can be answered now."""
+
+    info: ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """The model could not be loaded; `message` says why and what to do, in one sentence."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead:
+    """So many tokens of the prompt have been read; `reused` of them without work."""
+
+    done: int
+    total: int
+    reused: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """One step of the answer. `text` is what became final with it; it may be empty while a
+    character or a possible stop string is incomplete."""
+
+    text: str
+    step: StepStatistics
+    answer: AnswerStatistics
+    """The sums so far. The object belongs to the receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDone:
+    """The answer is complete, or was stopped. `text` is all of it."""
+
+    text: str
+    stopped_by: StoppedBy
+    answer: AnswerStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFailed:
+    """The answer could not be given; what was written so far stays."""
+
+    message: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know, in one sentence."""
+
+    message: str
+    severity: str = field(default="information")
+    """"information", "warning" or "error"."""
+
+
+Event = (
+    ModelLoading
+    | ModelReady
+    | ModelFailed
+    | PromptRead
+    | AnswerStep
+    | AnswerDone
+    | AnswerFailed
+    | Notice
+)
+
+
+class ChatBackend(Protocol):
+    """A chat as the screen sees it. No method blocks; answers come as events."""
+
+    def start(self) -> None:
+        """Starts the engine thread, which begins to load the model."""
+
+    def send(self, text: str) -> None:
+        """Asks a question. Only one at a time: ignored while an answer is being written. A
+        question sent while the model loads waits for it."""
+
+    def cancel(self) -> None:
+        """Stops the answer being written; its text so far is kept."""
+
+    def new_chat(self) -> None:
+        """Forgets the conversation and begins an empty one. Stops a running answer first."""
+
+    def set_drafting(self, on: bool) -> None:
+        """Switches drafts on or off from the next step."""
+
+    def events(self) -> list[Event]:
+        """The events since the last call, oldest first, at once."""
+
+    def close(self) -> None:
+        """Stops the engine thread and frees the model. Waits for the current step at most."""

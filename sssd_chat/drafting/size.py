@@ -1,0 +1,54 @@
+"""How many tokens a step should hold, by what a batch costs and what its tokens promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def padded_sizes(cost: Sequence[float]) -> list[int]:
+    """For each batch size, the cheapest size at least as large.
+
+    `cost[n]` is the time of a batch of n tokens in any unit; `cost[0]` is not used. The curve of
+    a real machine is a staircase, so padding three tokens to four can make the batch faster.
+    """
+    sizes = list(range(len(cost)))
+    for size in range(len(cost) - 2, 0, -1):
+        if cost[sizes[size + 1]] < cost[size]:
+            sizes[size] = sizes[size + 1]
+    return sizes
+
+
+def best_size(probabilities: Sequence[float], cost: Sequence[float]) -> int:
+    """How many draft nodes to send, 0 for plain decoding.
+
+    `probabilities` are those of the nodes in falling order; `cost[n]` as in padded_sizes. With d
+    nodes the step emits E = 1 + (sum of the first d) tokens on average and costs C(d + 1), or
+    what the cheapest larger batch costs. The d with the highest E / C is returned, the smallest
+    of several.
+    """
+    most = min(len(probabilities), len(cost) - 2)
+    padded = padded_sizes(cost)
+    best, best_rate = 0, 1.0 / cost[padded[1]]
+    expected = 1.0
+    for nodes in range(1, most + 1):
+        expected += probabilities[nodes - 1]
+        rate = expected / cost[padded[nodes + 1]]
+        if rate > best_rate:
+            best, best_rate = nodes, rate
+    return best
+
+
+def floor(cost: Sequence[float]) -> float:
+    """The probability under which a node does not pay, so that a search can leave it out.
+
+    Going from a batch of k tokens to one of n costs C(n) - C(k), and a step emits at least one
+    token in the time of a plain one. The flattest way to the largest batch, taken over all k, is
+    therefore the lowest price of a token. A node under it can at most fill a batch whose other
+    nodes have paid for it already.
+    """
+    padded = padded_sizes(cost)
+    largest = len(cost) - 1
+    slopes = [
+        (cost[largest] - cost[padded[size]]) / (largest - size) for size in range(1, largest)
+    ]
+    return max(0.0, min(slopes, default=0.0)) / cost[padded[1]] if slopes else 1.0

@@ -1,0 +1,168 @@
+"""A trie of token windows that grows and shrinks at its end, kept as one table a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sssd_chat.drafting.source import Match
+
+TOKEN_BITS = 20
+"""Bits that one token takes in a packed context; no vocabulary has a million tokens."""
+
+
+class Followers:
+    """What followed one context: how often in all, and each token how often."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self, counts: dict[int, int], total: int) -> None:
+        """`counts` is kept, not copied."""
+        self.counts = counts
+        """Token to count, the token seen last at the end."""
+        self.total = total
+        """Sum of the counts."""
+
+
+Entry = int | Followers
+"""What the trie holds for a context: most contexts have one follower seen once, which is stored
+as the bare token and takes a tenth of the memory."""
+
+
+def context_keys(context: Sequence[int], orders: int) -> list[int]:
+    """The packed last 1, 2, … `orders` tokens of `context`, fewer when it is shorter."""
+    keys: list[int] = []
+    key = shift = 0
+    for back in range(1, min(orders, len(context)) + 1):
+        key |= context[-back] << shift
+        shift += TOKEN_BITS
+        keys.append(key)
+    return keys
+
+
+def advanced_keys(keys: list[int], token: int, orders: int) -> list[int]:
+    """The packed contexts after `token` joined the text whose packed contexts are `keys`."""
+    return [token, *[key << TOKEN_BITS | token for key in keys[: orders - 1]]]
+
+
+class Trie:
+    """Counts what followed every context of 1 to `orders` tokens, in all documents added.
+
+    Depth m of the trie is one dictionary from the packed last m tokens to their followers. A
+    newly appended token counts at once, and truncating takes back exactly what appending added.
+    """
+
+    def __init__(self, orders: int) -> None:
+        """An empty trie with one empty document."""
+        self.orders = orders
+        self.tokens: list[int] = []
+        self.tables: list[dict[int, Entry]] = [{} for _ in range(orders)]
+        self.keys: list[int] = []
+        """Packed contexts at the end of the text, shortest first."""
+        self._document_start = 0
+
+    def begin_document(self) -> None:
+        """What is appended from here on has no context in common with what came before."""
+        self._document_start = len(self.tokens)
+        self.keys = []
+
+    def append(self, token: int) -> None:
+        """Adds one token to the end of the document."""
+        for table, key in zip(self.tables, self.keys, strict=False):
+            entry = table.get(key)
+            if entry is None:
+                table[key] = token
+            elif isinstance(entry, int):
+                counts = {entry: 1, token: 1} if entry != token else {token: 2}
+                table[key] = Followers(counts, 2)
+            else:
+                # Re-inserting keeps the dictionary in order of recency.
+                entry.counts[token] = entry.counts.pop(token, 0) + 1
+                entry.total += 1
+        self.tokens.append(token)
+        self.keys = advanced_keys(self.keys, token, self.orders)
+
+    def extend(self, tokens: Iterable[int]) -> None:
+        """Adds several tokens to the end of the document."""
+        for token in tokens:
+            self.append(token)
+
+    def truncate(self, length: int) -> None:
+        """Takes tokens off the end of the document till the text has `length` tokens."""
+        if length < self._document_start:
+            raise ValueError("only the last document of a trie can be shortened")
+        while len(self.tokens) > length:
+            token = self.tokens.pop()
+            first = max(self._document_start, len(self.tokens) - self.orders)
+            self.keys = context_keys(self.tokens[first:], self.orders)
+            for table, key in zip(self.tables, self.keys, strict=False):
+                entry = table[key]
+                if isinstance(entry, int) or entry.total == 1:
+                    del table[key]
+                    continue
+                entry.total -= 1
+                entry.counts[token] -= 1
+                if not entry.counts[token]:
+                    del entry.counts[token]
+
+    def counts(self, order: int, key: int) -> dict[int, int]:
+        """Followers of one packed context of `order` tokens, with their counts."""
+        entry = self.tables[order - 1].get(key)
+        if entry is None:
+            return {}
+        return {entry: 1} if isinstance(entry, int) else entry.counts
+
+
+class TrieCursor:
+    """A context, seen from a trie."""
+
+    __slots__ = ("_keys", "_trie")
+
+    def __init__(self, trie: Trie, keys: list[int]) -> None:
+        """`keys` are the packed contexts, shortest first."""
+        self._trie = trie
+        self._keys = keys
+
+    def matches(self) -> list[Match]:
+        """See Cursor."""
+        found: list[Match] = []
+        for order, (table, key) in enumerate(zip(self._trie.tables, self._keys, strict=False), 1):
+            entry = table.get(key)
+            if entry is None:
+                break
+            if isinstance(entry, int):
+                found.append(Match(order, 1, {entry: 1}))
+            else:
+                found.append(Match(order, entry.total, entry.counts))
+        return found
+
+    def advance(self, token: int) -> TrieCursor:
+        """See Cursor."""
+        return TrieCursor(self._trie, advanced_keys(self._keys, token, self._trie.orders))
+
+
+class TrieSource:
+    """A trie as a source of candidates."""
+
+    def __init__(self, name: str, trie: Trie) -> None:
+        """`name` is what nodes show as their origin."""
+        self.name = name
+        self.trie = trie
+
+    def cursor(self, context: Sequence[int]) -> TrieCursor:
+        """See Source."""
+        return TrieCursor(self.trie, context_keys(context, self.trie.orders))
+
+
+def common_prefix(a: list[int], b: list[int]) -> int:
+    """How many tokens `a` and `b` have in common from their start."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    # The first `low` tokens agree, the first `high` do not.
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low

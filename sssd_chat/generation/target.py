@@ -1,0 +1,57 @@
+"""What the loop asks of a target model. `sssd_chat.llama.Target` is the real one; tests have toys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from sssd_chat.drafting import DraftTree
+from sssd_chat.llama.sampler import Logits
+
+
+class SequenceState(Protocol):
+    """One text that the target holds."""
+
+    tokens: list[int]
+    """The committed tokens."""
+
+
+State = TypeVar("State", bound=SequenceState)
+
+
+class VerifyingTarget(Protocol[State]):
+    """Reads prompts and verifies trees; see `sssd_chat.llama.target.Target` for each member."""
+
+    context_length: int
+    can_verify_trees: bool
+
+    @property
+    def max_draft(self) -> int:
+        """Most nodes of one batch besides the roots."""
+
+    @property
+    def max_leaves(self) -> int:
+        """Most leaves of one tree."""
+
+    def open_sequence(self) -> State:
+        """A new, empty text."""
+
+    def close_sequence(self, sequence: State) -> None:
+        """Drops a text."""
+
+    def prefill(
+        self,
+        sequence: State,
+        tokens: Sequence[int],
+        on_progress: Callable[[int], bool] | None = None,
+    ) -> bool:
+        """Makes `tokens` the text; False when `on_progress` said to stop."""
+
+    def verify(self, items: Sequence[tuple[State, int, DraftTree]]) -> float:
+        """Decodes roots and trees in one batch; the seconds it took."""
+
+    def commit(self, sequence: State, path: Sequence[int]) -> None:
+        """Keeps the root and the nodes of `path`."""
+
+    def logits(self, sequence: State, node: int = -1) -> Logits:
+        """The logits after a node of the last batch."""

@@ -1,0 +1,1 @@
+"""llama.cpp: models, vocabularies, the KV cache, samplers. The only room that knows its C API."""

@@ -1,0 +1,220 @@
+"""Loading a GGUF file, and what the model says of itself."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from sssd_chat.errors import UserError
+from sssd_chat.llama.gguf import GgufHeader, read_header
+from sssd_chat.llama.library import api, forget_log, recent_log, supports_gpu
+from sssd_chat.llama.vocabulary import Vocabulary
+
+ALL_LAYERS = -1
+"""Value of `gpu_layers` that offloads everything."""
+
+Progress = Callable[[float], bool]
+"""Called with 0 to 1 while a model is read; returning False stops the loading."""
+
+
+class LoadCancelled(Exception):
+    """The progress callback asked to stop loading."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """Bytes that a model needs at a context length."""
+
+    weights: int
+    context: int
+
+    @property
+    def total(self) -> int:
+        """Weights and KV cache together, in bytes."""
+        return self.weights + self.context
+
+
+class Model:
+    """A loaded model. Close it after every context made from it."""
+
+    def __init__(
+        self, path: Path, *, gpu_layers: int | None = None, progress: Progress | None = None
+    ) -> None:
+        """Loads `path`. `gpu_layers` None offloads all layers where the build can, 0 none.
+
+        Raises UserError when the file is missing, damaged, of an unsupported architecture or too
+        large for the memory; LoadCancelled when `progress` returned False.
+        """
+        self.header: GgufHeader = read_header(path)
+        self.path = path
+        self.on_gpu = supports_gpu() and gpu_layers != 0
+        if not self.on_gpu:
+            _check_memory(path, MemoryNeed(self.header.file_bytes, 0))
+        self._api = api()
+        self.pointer = self._load(gpu_layers, progress)
+        try:
+            self._refuse_what_cannot_chat()
+            self.vocabulary = Vocabulary(self.pointer)
+        except BaseException:
+            self.close()
+            raise
+
+    def _load(self, gpu_layers: int | None, progress: Progress | None) -> Any:
+        lib = self._api
+        params = lib.llama_model_default_params()
+        params.n_gpu_layers = ALL_LAYERS if gpu_layers is None else gpu_layers
+        stopped = False
+
+        def on_progress(value: float, _user_data: object) -> bool:
+            nonlocal stopped
+            if progress is not None and not progress(value):
+                stopped = True
+            return not stopped
+
+        callback = lib.llama_progress_callback(on_progress)
+        params.progress_callback = callback
+        forget_log()
+        pointer = lib.llama_model_load_from_file(str(self.path).encode("utf-8"), params)
+        if stopped:
+            if pointer:
+                lib.llama_model_free(pointer)
+            raise LoadCancelled
+        if not pointer:
+            raise UserError(_why_not_loaded(self.path, recent_log()))
+        return pointer
+
+    def _refuse_what_cannot_chat(self) -> None:
+        lib, name = self._api, self.path.name
+        if lib.llama_model_has_encoder(self.pointer):
+            raise UserError(
+                f"{name} is an encoder-decoder model ({self.header.architecture}); sssd-chat needs "
+                "a decoder-only chat model."
+            )
+        if not lib.llama_model_has_decoder(self.pointer) or self._pooling():
+            raise UserError(
+                f"{name} is an embedding model ({self.header.architecture}); it cannot write text: "
+                "choose a chat model."
+            )
+        if lib.llama_model_is_diffusion(self.pointer):
+            raise UserError(
+                f"{name} is a diffusion model ({self.header.architecture}); sssd-chat needs a model "
+                "that writes one token after the other."
+            )
+        if lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(self.pointer)) == 0:
+            raise UserError(f"{name} holds no vocabulary; it cannot be chatted with.")
+
+    def _pooling(self) -> bool:
+        return bool(self.metadata(f"{self.header.architecture}.pooling_type") not in ("", "0"))
+
+    def close(self) -> None:
+        """Frees the weights."""
+        if self.pointer:
+            self._api.llama_model_free(self.pointer)
+            self.pointer = None
+
+    def metadata(self, key: str) -> str:
+        """A metadata value as text; empty when the file has none."""
+        room = 1024
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            length: int = self._api.llama_model_meta_val_str(
+                self.pointer, key.encode(), buffer, room
+            )
+            if length < 0:
+                return ""
+            if length < room:
+                return buffer.raw[:length].decode("utf-8", "replace")
+            room = length + 1
+
+    @property
+    def name(self) -> str:
+        """The name that the file gives itself, or the file's."""
+        return self.metadata("general.name") or self.path.stem
+
+    @property
+    def description(self) -> str:
+        """Architecture, size and quantization in a few words (llama_model_desc)."""
+        buffer = ctypes.create_string_buffer(256)
+        self._api.llama_model_desc(self.pointer, buffer, 256)
+        return buffer.value.decode("utf-8", "replace")
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja source that turns messages into a prompt, where the file holds one."""
+        text: bytes | None = self._api.llama_model_chat_template(self.pointer, None)
+        return text.decode("utf-8", "replace") if text else None
+
+    @property
+    def trained_context(self) -> int:
+        """Tokens of context that the model was trained for."""
+        return int(self._api.llama_model_n_ctx_train(self.pointer))
+
+    @property
+    def window(self) -> int:
+        """Size of the attention window in tokens; 0 where every layer sees everything."""
+        return int(self._api.llama_model_n_swa(self.pointer))
+
+    @property
+    def can_roll_back(self) -> bool:
+        """Whether tokens can be taken back out of the memory: not from a recurrent state."""
+        lib = self._api
+        return not (
+            lib.llama_model_is_recurrent(self.pointer) or lib.llama_model_is_hybrid(self.pointer)
+        )
+
+    def context_bytes(self, context_length: int) -> int:
+        """Bytes of a KV cache in half precision for so many tokens."""
+        lib = self._api
+        heads = max(1, lib.llama_model_n_head(self.pointer))
+        width = lib.llama_model_n_embd(self.pointer) // heads
+        kv_heads = lib.llama_model_n_head_kv(self.pointer)
+        layers = lib.llama_model_n_layer(self.pointer)
+        return int(context_length * layers * kv_heads * width * 2 * 2)
+
+    def check_context(self, context_length: int) -> None:
+        """Raises UserError when a context of so many tokens cannot be had."""
+        if context_length > self.trained_context > 0:
+            raise UserError(
+                f"A context of {context_length} tokens is more than the {self.trained_context} "
+                f"that {self.path.name} was trained for: use --ctx {self.trained_context} or less."
+            )
+        if not self.on_gpu:
+            _check_memory(self.path, MemoryNeed(0, self.context_bytes(context_length)))
+
+
+def _check_memory(path: Path, need: MemoryNeed) -> None:
+    free = psutil.virtual_memory().available + psutil.swap_memory().free
+    if need.total > free:
+        what = "a shorter context (--ctx)" if need.context else "a smaller model or quantization"
+        raise UserError(
+            f"Not enough memory for {path.name}: it needs about {_gigabytes(need.total)}, and "
+            f"{_gigabytes(free)} are free: use {what}."
+        )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
+
+
+def _why_not_loaded(path: Path, lines: list[str]) -> str:
+    text = "\n".join(lines)
+    unknown = re.search(r"unknown model architecture: '([^']*)'", text)
+    if unknown:
+        return (
+            f"{path.name} is of the architecture '{unknown[1]}', which this llama.cpp does not "
+            "know: choose another model, or a newer version of sssd-chat."
+        )
+    if re.search(r"unable to allocate|failed to allocate|out of memory|bad_alloc", text):
+        return (
+            f"Not enough memory for {path.name}: use a smaller model or quantization"
+            f"{' or fewer --gpu-layers' if supports_gpu() else ''}."
+        )
+    reason = re.search(r"error loading model[^:]*: (.*)", text)
+    detail = reason[1] if reason else "llama.cpp gave no reason"
+    return f"{path.name} could not be loaded: {detail}."

@@ -1,0 +1,151 @@
+"""How the next token is chosen from the target's logits."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sssd_chat.llama.library import api
+
+Logits = npt.NDArray[np.float32]
+"""Shape (vocabulary size,)."""
+
+_CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+_RANDOM_SEED = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerSettings:
+    """Parameters of the sampler chain. The defaults are greedy decoding."""
+
+    temperature: float = 0.0
+    """0 is greedy: the most probable token, always."""
+    top_k: int = 40
+    """Only the k most probable tokens; 0 for no limit."""
+    top_p: float = 0.95
+    """Only the most probable tokens that together hold this probability; 1 for no limit."""
+    min_p: float = 0.05
+    """Only tokens at least this probable relative to the best one; 0 for no limit."""
+    repeat_penalty: float = 1.0
+    """Divides the logits of tokens that were emitted lately; 1 for none."""
+    frequency_penalty: float = 0.0
+    """Taken off the logit for each time that the token was emitted lately."""
+    presence_penalty: float = 0.0
+    """Taken off the logit of each token that was emitted lately."""
+    penalty_window: int = 64
+    """How many emitted tokens "lately" reaches back."""
+    seed: int | None = None
+    """Seed of the random draw; None for a new one each time."""
+
+    @property
+    def has_penalties(self) -> bool:
+        """Whether any penalty is in effect."""
+        return (
+            self.repeat_penalty != 1.0
+            or self.frequency_penalty != 0.0
+            or self.presence_penalty != 0.0
+        )
+
+
+class SamplerChain:
+    """A llama.cpp sampler chain: penalties, top-k, top-p, min-p, temperature, draw.
+
+    Drafted or not, every emitted token is drawn by one call of `sample`, so penalties see each
+    emitted token once and in order.
+    """
+
+    def __init__(self, settings: SamplerSettings, vocabulary_size: int) -> None:
+        self.settings = settings
+        self._api = api()
+        # argmax over the logits gives what the greedy sampler gives, ten times as fast.
+        self._is_argmax = settings.temperature <= 0.0 and not settings.has_penalties
+        self._chain: Any = None
+        if not self._is_argmax:
+            self._candidates = np.zeros(vocabulary_size, dtype=_CANDIDATE)
+            self._ids = np.arange(vocabulary_size, dtype=np.int32)
+            self._chain = self._build(settings, vocabulary_size)
+            data = self._candidates.ctypes.data_as(self._api.llama_token_data_p)
+            self._array = self._api.llama_token_data_array(data, vocabulary_size, -1, False)
+
+    def _build(self, settings: SamplerSettings, vocabulary_size: int) -> Any:
+        lib = self._api
+        chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
+
+        def add(sampler: Any) -> None:
+            lib.llama_sampler_chain_add(chain, sampler)
+
+        if settings.has_penalties:
+            add(
+                lib.llama_sampler_init_penalties(
+                    vocabulary_size,
+                    settings.penalty_window,
+                    settings.repeat_penalty,
+                    settings.frequency_penalty,
+                    settings.presence_penalty,
+                )
+            )
+        if settings.temperature <= 0.0:
+            add(lib.llama_sampler_init_greedy())
+            return chain
+        if settings.top_k > 0:
+            add(lib.llama_sampler_init_top_k(settings.top_k))
+        if settings.top_p < 1.0:
+            add(lib.llama_sampler_init_top_p(settings.top_p, 1))
+        if settings.min_p > 0.0:
+            add(lib.llama_sampler_init_min_p(settings.min_p, 1))
+        add(lib.llama_sampler_init_temp(settings.temperature))
+        seed = _RANDOM_SEED if settings.seed is None else settings.seed & 0xFFFFFFFF
+        add(lib.llama_sampler_init_dist(seed))
+        return chain
+
+    def sample(self, logits: Logits) -> int:
+        """The next token given the target's logits; it counts as emitted from now on."""
+        if self._is_argmax:
+            return int(logits.argmax())
+        candidates = self._candidates
+        candidates["id"] = self._ids
+        candidates["logit"] = logits
+        array = self._array
+        # A sampler may have pointed the array elsewhere or shortened it.
+        array.data = candidates.ctypes.data_as(self._api.llama_token_data_p)
+        array.size = len(candidates)
+        array.selected = -1
+        array.sorted = False
+        self._api.llama_sampler_apply(self._chain, ctypes.byref(array))
+        token = int(array.data[array.selected].id)
+        self._api.llama_sampler_accept(self._chain, token)
+        return token
+
+    def close(self) -> None:
+        """Frees the chain; it must not be used afterwards."""
+        if self._chain is not None:
+            self._api.llama_sampler_free(self._chain)
+            self._chain = None
+
+
+def best_tokens(logits: Logits, count: int) -> tuple[int, ...]:
+    """The `count` most probable tokens, best first.
+
+    Among n rows of the logits, the best `count` tokens lie in the rows with the `count` largest
+    maxima: so one pass over the logits is enough, and sorting touches a few hundred numbers.
+    """
+    size = len(logits)
+    width = 256
+    rows = size // width
+    if count <= 0:
+        return ()
+    if rows <= 4 * count:
+        order = np.argsort(-logits, kind="stable")[:count]
+        return tuple(order.tolist())
+    maxima = logits[: rows * width].reshape(rows, width).max(axis=1)
+    best_rows = np.argpartition(maxima, rows - count)[rows - count :]
+    candidates = (best_rows[:, None] * width + np.arange(width)).ravel()
+    candidates = np.concatenate([candidates, np.arange(rows * width, size)])
+    values = logits[candidates]
+    best = np.argpartition(values, len(values) - count)[len(values) - count :]
+    best = best[np.argsort(-values[best], kind="stable")]
+    return tuple(candidates[best].tolist())

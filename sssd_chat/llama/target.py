@@ -1,0 +1,356 @@
+"""The target model with its KV cache: prompts are read, trees verified, accepted paths kept.
+
+The rules by which llama.cpp verifies a tree in one batch (llama_batch, llama_memory_*):
+
+* Every path from the root to a leaf is one sequence id; a node belongs to the ids of all leaves
+  below it, at the position of its depth. Attention then sees exactly the ancestors.
+* A sequence id must own the whole prefix before it can go on from there.
+
+The committed text owns one id, and the first leaf uses that one too. Further leaves borrow ids
+("branches") that lag behind: each remembers how much of the prefix it owns and catches up when it
+is needed again. So a step without a draft, or with a chain, costs no bookkeeping at all, and no
+step costs more than its own branches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from sssd_chat.errors import UserError
+from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
+from sssd_chat.llama.library import api, forget_log, physical_cores, recent_log
+from sssd_chat.llama.model import Model
+from sssd_chat.llama.sampler import Logits
+
+DEFAULT_CONTEXT = 8192
+"""Tokens of context when neither the user nor the model asks for fewer."""
+
+_ROOT = -1
+_IDS_PER_SEQUENCE = 64
+# Paths through one tree; llama.cpp keeps a row of logits for each, 0.6 MB at 150,000 tokens.
+_BATCH_TOKENS = 512
+_FIRST_CHUNK = 64
+_CHUNK_SECONDS = 0.25
+
+
+class DecodeError(Exception):
+    """llama.cpp could not decode a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSettings:
+    """How the target runs."""
+
+    context_length: int | None = None
+    """Tokens; None for what the model was trained for, at most DEFAULT_CONTEXT."""
+    threads: int | None = None
+    """None for the number of physical cores."""
+    sequences: int = 1
+    """Conversations that can be alive at once."""
+
+
+class Tree(Protocol):
+    """What `Target.verify` reads of a draft; drafting's DraftTree fits."""
+
+    tokens: list[int]
+    parents: list[int]
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A borrowed sequence id."""
+
+    id: int
+    owned: int
+    """How many tokens of the committed text the id owns."""
+
+
+@dataclass(slots=True)
+class TargetSequence:
+    """One text in the KV cache."""
+
+    id: int
+    tokens: list[int] = field(default_factory=list)
+    """The committed tokens: those whose KV entries exist."""
+    root: int = -1
+    """Token of the last verified batch's root, not committed yet."""
+    parents: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    """Parents and tokens of the last verified tree."""
+    first_output: int = 0
+    """Index of the root in the last batch."""
+    ids: list[list[int]] = field(default_factory=list)
+    """Sequence ids of each node of the last verified tree."""
+    branches: list[_Branch] = field(default_factory=list)
+    used: list[_Branch] = field(default_factory=list)
+    """Branches of the last verified tree."""
+
+
+class Target:
+    """A model together with a context in which trees can be verified."""
+
+    def __init__(self, model: Model, settings: TargetSettings | None = None) -> None:
+        """Makes the context. Raises UserError when it cannot be had."""
+        settings = settings or TargetSettings()
+        self.model = model
+        self._api = api()
+        self.threads = settings.threads or physical_cores()
+        trained = model.trained_context
+        self.context_length = settings.context_length or min(trained or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+        """Tokens that fit, prompt and answer together."""
+        model.check_context(self.context_length)
+        self.can_verify_trees = model.can_roll_back
+        self._max_sequences = settings.sequences
+        self._ids = settings.sequences
+        if self.can_verify_trees:
+            self._ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
+        self._context = self._make_context(settings)
+        self._memory = self._api.llama_get_memory(self._context)
+        self._batch = Batch(_BATCH_TOKENS)
+        self._free_ids = list(reversed(range(self._ids)))
+        self._open = 0
+        self._logits_type = ctypes.c_float * model.vocabulary.size
+
+    def _make_context(self, settings: TargetSettings) -> object:
+        lib = self._api
+        params = lib.llama_context_default_params()
+        params.n_ctx = self.context_length
+        params.n_batch = _BATCH_TOKENS
+        params.n_ubatch = _BATCH_TOKENS
+        params.n_seq_max = self._ids
+        params.n_threads = self.threads
+        params.n_threads_batch = self.threads
+        params.kv_unified = self.can_verify_trees
+        params.swa_full = True
+        params.no_perf = True
+        forget_log()
+        context = lib.llama_init_from_model(self.model.pointer, params)
+        if not context:
+            reason = next((line for line in reversed(recent_log()) if "failed" in line), "")
+            raise UserError(
+                f"A context of {self.context_length} tokens could not be made for "
+                f"{self.model.path.name}; a shorter one (--ctx) may fit. {reason}".strip()
+            )
+        return context
+
+    def close(self) -> None:
+        """Frees the context; the model stays."""
+        if self._context:
+            self._api.llama_free(self._context)
+            self._context = None
+
+    @property
+    def max_draft(self) -> int:
+        """Most nodes that a tree may have."""
+        return _BATCH_TOKENS - 1 if self.can_verify_trees else 0
+
+    @property
+    def max_leaves(self) -> int:
+        """Most leaves that the tree of one sequence may have."""
+        return self._ids // self._max_sequences
+
+    # Sequences
+
+    def open_sequence(self) -> TargetSequence:
+        """A new, empty text. Raises RuntimeError when all are in use."""
+        if self._open >= self._max_sequences:
+            raise RuntimeError(f"all {self._max_sequences} sequences are in use")
+        self._open += 1
+        return TargetSequence(self._free_ids.pop())
+
+    def close_sequence(self, sequence: TargetSequence) -> None:
+        """Takes a text out of the cache."""
+        self._forget(sequence)
+        self._free_ids.append(sequence.id)
+        self._open -= 1
+
+    def _forget(self, sequence: TargetSequence) -> None:
+        self._api.llama_memory_seq_rm(self._memory, sequence.id, -1, -1)
+        for branch in sequence.branches:
+            self._api.llama_memory_seq_rm(self._memory, branch.id, -1, -1)
+            self._free_ids.append(branch.id)
+        sequence.branches.clear()
+        sequence.used.clear()
+        sequence.tokens.clear()
+
+    def rewind(self, sequence: TargetSequence, length: int) -> int:
+        """Shortens a text to at most `length` tokens; returns the length that could be kept: 0
+        where the memory cannot go back that far (recurrent state, attention window)."""
+        if length >= len(sequence.tokens):
+            return len(sequence.tokens)
+        remove = self._api.llama_memory_seq_rm
+        if length <= 0 or not self._window_is_whole(sequence, length):
+            self._forget(sequence)
+            return 0
+        if not remove(self._memory, sequence.id, length, -1):
+            self._forget(sequence)
+            return 0
+        for branch in sequence.branches:
+            if branch.owned > length:
+                remove(self._memory, branch.id, length, -1)
+                branch.owned = length
+        del sequence.tokens[length:]
+        return length
+
+    def _window_is_whole(self, sequence: TargetSequence, length: int) -> bool:
+        # A sliding window lets llama.cpp reuse the cells of tokens that moved out of it. A batch
+        # may free cells out of order, hence the margin of one batch.
+        if not self.model.window:
+            return True
+        first: int = self._api.llama_memory_seq_pos_min(self._memory, sequence.id)
+        return first == 0 or first + _BATCH_TOKENS <= length - self.model.window
+
+    # Reading a prompt
+
+    def prefill(
+        self,
+        sequence: TargetSequence,
+        tokens: Sequence[int],
+        on_progress: Callable[[int], bool] | None = None,
+    ) -> bool:
+        """Makes `tokens` (at least one) the text of the sequence and computes the logits of the
+        last one, as `logits(sequence)` gives them. What the text shares with the one before is
+        not read again.
+
+        The prompt is read in chunks of about a quarter of a second. `on_progress` is called
+        between them with the tokens read; when it returns False, reading stops, what was read
+        stays, and the result is False. Raises ValueError when the tokens do not fit.
+        """
+        if not 0 < len(tokens) <= self.context_length:
+            raise ValueError(f"{len(tokens)} tokens do not fit into {self.context_length}")
+        # The last token is always read: its logits are wanted.
+        shared = min(_common_prefix(sequence.tokens, tokens), len(tokens) - 1)
+        done = self.rewind(sequence, shared)
+        chunk = _FIRST_CHUNK
+        while done < len(tokens):
+            if on_progress is not None and not on_progress(done):
+                return False
+            part = list(tokens[done : done + chunk])
+            self._batch.clear()
+            self._batch.add_run(part, done, sequence.id, last=done + len(part) == len(tokens))
+            seconds = self._decode()
+            sequence.tokens.extend(part)
+            done += len(part)
+            if len(part) == chunk:
+                chunk = min(_BATCH_TOKENS, max(16, int(chunk * _CHUNK_SECONDS / (seconds + 1e-6))))
+        sequence.first_output = len(self._batch) - 1
+        if on_progress is not None:
+            on_progress(done)
+        return True
+
+    # A step
+
+    def verify(self, items: Sequence[tuple[TargetSequence, int, Tree]]) -> float:
+        """Decodes, in one batch, the root and the draft of each (sequence, root token, tree).
+
+        Afterwards `logits` gives the target's logits at every node, until the next decode, and
+        each sequence waits for `commit`. Returns the seconds that llama_decode took.
+        """
+        self._batch.clear()
+        for sequence, root, tree in items:
+            self._add_tree(sequence, root, tree)
+        return self._decode()
+
+    def _add_tree(self, sequence: TargetSequence, root: int, tree: Tree) -> None:
+        parents = tree.parents
+        length = len(sequence.tokens)
+        ids, leaves = self._assign_ids(sequence, parents)
+        sequence.root, sequence.parents, sequence.nodes = root, parents, tree.tokens
+        sequence.ids = ids
+        sequence.first_output = self._batch.add(root, length, leaves, True)
+        depths: list[int] = []
+        for token, parent, node_ids in zip(tree.tokens, parents, ids, strict=True):
+            depth = 1 if parent == _ROOT else depths[parent] + 1
+            depths.append(depth)
+            self._batch.add(token, length + depth, node_ids, True)
+
+    def _assign_ids(
+        self, sequence: TargetSequence, parents: list[int]
+    ) -> tuple[list[list[int]], list[int]]:
+        """Sequence ids of every node and of the root; branches catch up with the text."""
+        sequence.used = []
+        has_child = [False] * len(parents)
+        for parent in parents:
+            if parent != _ROOT:
+                has_child[parent] = True
+        ids: list[list[int]] = [[] for _ in parents]
+        root_ids: list[int] = []
+        leaf_number = 0
+        for node in range(len(parents) - 1, -1, -1):
+            if not has_child[node]:
+                ids[node].append(
+                    sequence.id if leaf_number == 0 else self._borrow(sequence, leaf_number - 1)
+                )
+                leaf_number += 1
+            parent = parents[node]
+            (root_ids if parent == _ROOT else ids[parent]).extend(ids[node])
+        return ids, root_ids or [sequence.id]
+
+    def _borrow(self, sequence: TargetSequence, number: int) -> int:
+        if number == len(sequence.branches):
+            sequence.branches.append(_Branch(self._free_ids.pop(), 0))
+        branch = sequence.branches[number]
+        length = len(sequence.tokens)
+        if branch.owned < length:
+            self._api.llama_memory_seq_cp(
+                self._memory, sequence.id, branch.id, branch.owned, length
+            )
+            branch.owned = length
+        sequence.used.append(branch)
+        return branch.id
+
+    def commit(self, sequence: TargetSequence, path: Sequence[int]) -> None:
+        """Keeps the root and the nodes of `path` (indices, root's child first) of the last
+        verified tree, and takes every other node out of the cache."""
+        lib, memory = self._api, self._memory
+        old = len(sequence.tokens)
+        new = old + 1 + len(path)
+        kept_ids = sequence.ids[path[-1]] if path else [sequence.id]
+        if sequence.parents:
+            if sequence.id in kept_ids:
+                lib.llama_memory_seq_rm(memory, sequence.id, new, -1)
+            else:
+                lib.llama_memory_seq_rm(memory, sequence.id, old + 1, -1)
+                lib.llama_memory_seq_cp(memory, kept_ids[0], sequence.id, old + 1, new)
+            for branch in sequence.used:
+                lib.llama_memory_seq_rm(memory, branch.id, old + 1, -1)
+                branch.owned = old + 1
+        sequence.used = []
+        sequence.tokens.append(sequence.root)
+        sequence.tokens.extend([sequence.nodes[node] for node in path])
+        sequence.parents, sequence.nodes, sequence.ids = [], [], []
+
+    def logits(self, sequence: TargetSequence, node: int = _ROOT) -> Logits:
+        """The target's logits after a node of the last batch; a view, shape (vocabulary size,),
+        valid until the next decode (llama_get_logits_ith)."""
+        index = sequence.first_output + node + 1
+        pointer = self._api.llama_get_logits_ith(self._context, index)
+        address = ctypes.addressof(pointer.contents)
+        return np.frombuffer(self._logits_type.from_address(address), dtype=np.float32)
+
+    def _decode(self) -> float:
+        started = time.perf_counter()
+        status: int = self._api.llama_decode(self._context, self._batch.as_llama_batch())
+        # The backend may compute behind llama_decode; the step's cost is measured to its end.
+        self._api.llama_synchronize(self._context)
+        seconds = time.perf_counter() - started
+        if status != 0:
+            raise DecodeError(
+                "The context is full."
+                if status == 1
+                else f"llama.cpp could not decode a batch of {len(self._batch)} (code {status})."
+            )
+        return seconds
+
+
+def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    shared = min(len(left), len(right))
+    if list(left[:shared]) == list(right[:shared]):
+        return shared
+    return next(i for i in range(shared) if left[i] != right[i])

@@ -1,0 +1,150 @@
+"""Text to tokens and back, exactly."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import functools
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from sssd_chat.llama.library import api
+
+_ATTRIBUTE_UNKNOWN = 1 << 0
+_ATTRIBUTE_CONTROL = 1 << 3
+
+
+class Vocabulary:
+    """The tokenizer of a loaded model. The model must outlive it."""
+
+    def __init__(self, model: Any) -> None:
+        """`model` is the llama_model pointer."""
+        self._api = api()
+        self._vocab = self._api.llama_model_get_vocab(model)
+        self.size: int = self._api.llama_vocab_n_tokens(self._vocab)
+        """Number of tokens."""
+        self.adds_start: bool = bool(self._api.llama_vocab_get_add_bos(self._vocab))
+        """Whether the model expects its start token before a text."""
+        self._pieces: dict[tuple[int, bool], bytes] = {}
+
+    @property
+    def start(self) -> int | None:
+        """The start-of-text token (BOS), where there is one."""
+        token: int = self._api.llama_vocab_bos(self._vocab)
+        return token if token >= 0 else None
+
+    @property
+    def end(self) -> int | None:
+        """The end-of-text token (EOS), where there is one."""
+        token: int = self._api.llama_vocab_eos(self._vocab)
+        return token if token >= 0 else None
+
+    def text_of(self, token: int | None) -> str:
+        """How a token is written in a template; empty for None."""
+        return "" if token is None else self.piece(token, special=True).decode("utf-8", "replace")
+
+    def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
+        """Token ids of `text` (llama_tokenize).
+
+        With `special` the written form of a control token becomes that token: for text of a
+        template only. What a user typed never may. With `add_start` the start token is put in
+        front, if the vocabulary wants one. Lone surrogates become U+FFFD.
+        """
+        data = _as_utf8(text)
+        room = len(data) + 4
+        while True:
+            buffer = (ctypes.c_int32 * room)()
+            count: int = self._api.llama_tokenize(
+                self._vocab, data, len(data), buffer, room, add_start, special
+            )
+            if count >= 0:
+                return list(buffer[:count])
+            room = -count
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """The bytes of one token, possibly part of a character (llama_token_to_piece). Control
+        tokens are empty unless `special`."""
+        key = (token, special)
+        piece = self._pieces.get(key)
+        if piece is None:
+            piece = self._pieces[key] = self._read_piece(token, special)
+        return piece
+
+    def _read_piece(self, token: int, special: bool) -> bytes:
+        if not 0 <= token < self.size:
+            raise ValueError(f"token {token} is not in a vocabulary of {self.size}")
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count: int = self._api.llama_token_to_piece(
+                self._vocab, token, buffer, room, 0, special
+            )
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
+    def detokenize(self, tokens: Iterable[int], *, special: bool = False) -> bytes:
+        """The bytes of a sequence of tokens."""
+        return b"".join([self.piece(token, special=special) for token in tokens])
+
+    def is_end_of_generation(self, token: int) -> bool:
+        """Whether the token ends an answer (end of text, of turn, of message, …)."""
+        return bool(self._api.llama_vocab_is_eog(self._vocab, token))
+
+    def control_texts(self, text: str) -> list[str]:
+        """The written forms of control tokens that occur in `text`, longest first. They must be
+        kept from becoming control tokens when a user typed them."""
+        found = {token for token in self.tokenize(text, special=True) if self._is_control(token)}
+        texts = {self.text_of(token) for token in found}
+        return sorted((t for t in texts if t and t in text), key=len, reverse=True)
+
+    def _is_control(self, token: int) -> bool:
+        attributes: int = self._api.llama_vocab_get_attr(self._vocab, token)
+        return bool(attributes & (_ATTRIBUTE_CONTROL | _ATTRIBUTE_UNKNOWN))
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """The hash (16 hexadecimal digits) that says two models share a vocabulary: taken over
+        the kind of vocabulary, its size, its special tokens and the text of all tokens."""
+        head = (
+            f"{self._api.llama_vocab_type(self._vocab)} {self.size} {self.adds_start} "
+            f"{self.start} {self.end} "
+        )
+        return hashlib.sha256(head.encode() + self._text_of_all()).hexdigest()[:16]
+
+    def _text_of_all(self) -> bytes:
+        # One call for the whole vocabulary: a call a token takes a third of a second at 150,000.
+        tokens = (ctypes.c_int32 * self.size)(*range(self.size))
+        room = 16 * self.size
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count: int = self._api.llama_detokenize(
+                self._vocab, tokens, self.size, buffer, room, False, True
+            )
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
+
+class PieceDecoder:
+    """Joins the bytes of tokens to text; a character split over tokens appears once complete."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, piece: bytes) -> str:
+        """The text that became complete with these bytes."""
+        return self._decoder.decode(piece)
+
+    def finish(self) -> str:
+        """What is left at the end: U+FFFD for an unfinished character, or nothing."""
+        return self._decoder.decode(b"", final=True)
+
+
+def _as_utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Paired surrogates, as a paste may hold them, are characters; lone ones are not.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")

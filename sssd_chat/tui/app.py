@@ -1,0 +1,107 @@
+"""The app: themes, the first screen, the palette, and what happens at the end."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.text import Text
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from sssd_chat.conversation.events import ChatBackend
+from sssd_chat.tui.actions import ACTIONS
+from sssd_chat.tui.text import for_display
+from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
+
+_LOGGER = logging.getLogger("sssd_chat.tui")
+
+
+class ChatApp(App[None]):
+    """A chat with `backend`, or with no backend the screen that says how to get a model.
+
+    `problem` is a sentence that this screen shows first.
+    """
+
+    TITLE = "sssd-chat"
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(self, backend: ChatBackend | None, problem: str = "") -> None:
+        super().__init__()
+        self._backend = backend
+        self._problem = problem
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name
+
+    def on_mount(self) -> None:
+        """Shows the chat, or what to do without a model."""
+        self.push_screen(self._first_screen())
+
+    def _first_screen(self) -> Screen[None]:
+        if self._backend is None:
+            from sssd_chat.tui.screens.no_model import NoModelScreen
+
+            return NoModelScreen(self._problem)
+        from sssd_chat.tui.screens.chat import ChatScreen
+
+        return ChatScreen(self._backend)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of our own, for every theme, those of the terminal too."""
+        return extra_colours(self.current_theme)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action of the chat that applies now, then Textual's own."""
+        if self._backend is not None:
+            for action in ACTIONS:
+                if action.in_palette and screen.check_action(action.name, ()):
+                    run = getattr(screen, f"action_{action.name}")
+                    yield SystemCommand(action.title, action.help, run)
+        yield from super().get_system_commands(screen)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copies by escape sequence, and with the desktop's own program where there is one."""
+        from sssd_chat.tui.clipboard import copy_to_desktop
+
+        # Pasted into a shell, an escape sequence of a model could do harm.
+        clean = for_display(text)
+        super().copy_to_clipboard(clean)
+        self.run_worker(lambda: copy_to_desktop(clean), thread=True, exit_on_error=False)
+
+    def _fatal_error(self) -> None:
+        """Closes the app after a fault of ours: one sentence for the user, the rest for the log."""
+        error = traceback.format_exc()
+        _LOGGER.error("the interface failed\n%s", error)
+        summary = error.strip().splitlines()[-1]
+        where = _log(error)
+        self.panic(
+            Text(f"sssd-chat closed because of a fault of its own: {summary}\nMore: {where}")
+        )
+
+
+def _log(error: str) -> str:
+    """The file that holds the details: the log, or a new file where nothing is logged."""
+    for name in ("sssd_chat", None):
+        for handler in logging.getLogger(name).handlers:
+            if isinstance(handler, logging.FileHandler):
+                return handler.baseFilename
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="sssd-chat-", suffix=".log", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(error)
+    return str(Path(file.name))
+
+
+def run_chat(backend: ChatBackend | None, problem: str = "") -> int:
+    """Runs the app until the user leaves it; the exit code."""
+    app = ChatApp(backend, problem)
+    try:
+        app.run()
+    finally:
+        if backend is not None:
+            backend.close()
+    return app.return_code or 0

@@ -1,0 +1,27 @@
+"""What widgets tell their screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+
+@dataclass
+class QuestionEntered(Message):
+    """The user pressed Enter in the prompt."""
+
+    text: str
+    """The question, pasted blocks expanded."""
+
+
+@dataclass
+class PlaceChanged(Message):
+    """The transcript came to its end, or left it."""
+
+    at_end: bool
+
+
+@dataclass
+class FollowRequested(Message):
+    """The user clicked the hint that there is more below."""

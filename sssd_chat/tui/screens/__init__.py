@@ -1,0 +1,1 @@
+"""The screens, each one module and one style sheet."""

@@ -1,0 +1,56 @@
+"""The help: every key, and what the numbers mean."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from sssd_chat.tui.actions import ACTIONS, APP_KEYS, PROMPT_KEYS
+
+_KEY_WIDTH = 22
+
+_WORDS = (
+    ("speed-up", "Measured tokens/s over the measured tokens/s of this model without drafts."),
+    ("step", "One pass of the model. It checks a whole draft at once."),
+    ("tokens per step", "1.00 means that drafts gain nothing."),
+    ("acceptance rate", "Of the drafted tokens that were tested, how many the model agreed to."),
+    ("draft size", "Tokens drafted for a step. Chosen by what a step costs on this machine."),
+    ("kept from before", "Tokens of the prompt that did not have to be read again."),
+    ("–", "Not known yet."),
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Keys and words."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1,q", "dismiss", "Close"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """One scrollable box."""
+        with VerticalScroll() as box:
+            box.border_title = "Help"
+            box.border_subtitle = "esc closes"
+            yield Static(_rows("While typing", PROMPT_KEYS), markup=False)
+            chat = [(_keys(action.keys), f"{action.title}. {action.help}") for action in ACTIONS]
+            yield Static(_rows("In the chat", [*chat, *APP_KEYS]), markup=False)
+            yield Static(_rows("The numbers", _WORDS), markup=False)
+
+
+def _keys(keys: str) -> str:
+    return keys.replace("escape", "esc").replace(",", ", ")
+
+
+def _rows(title: str, rows: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> Content:
+    lines = [
+        Content.assemble("\n", (f"{key:<{_KEY_WIDTH}}", "$accent"), does) for key, does in rows
+    ]
+    return Content.assemble((title, "bold"), *lines)

@@ -1,0 +1,65 @@
+"""The two themes of the app: quiet greys and one accent."""
+
+from __future__ import annotations
+
+from textual.color import Color
+from textual.theme import Theme
+
+_MUTED_BLEND = 0.4
+
+DARK = Theme(
+    name="sssd-dark",
+    primary="#6fbfae",
+    secondary="#8d97a8",
+    accent="#6fbfae",
+    foreground="#d9dde4",
+    background="#14171c",
+    surface="#1a1e25",
+    panel="#232831",
+    success="#6fbfae",
+    warning="#d8ad66",
+    error="#dc7b73",
+    dark=True,
+    variables={
+        "border": "#3a414d",
+        "border-blurred": "#3a414d",
+        "footer-key-foreground": "#6fbfae",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#6fbfae 30%",
+    },
+)
+
+LIGHT = Theme(
+    name="sssd-light",
+    primary="#0f766e",
+    secondary="#5b6472",
+    accent="#0f766e",
+    foreground="#272b32",
+    background="#fcfbf8",
+    surface="#f4f2ed",
+    panel="#e9e6df",
+    success="#0f766e",
+    warning="#9a6412",
+    error="#b3362c",
+    dark=False,
+    variables={
+        "border": "#c9c4b9",
+        "border-blurred": "#c9c4b9",
+        "footer-key-foreground": "#0f766e",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#0f766e 25%",
+    },
+)
+
+
+def extra_colours(theme: Theme) -> dict[str, str]:
+    """Colours that Textual's themes lack: `muted` for what is less important, and `code-string`.
+    Terminal colours cannot be mixed, so there it is their grey and their green."""
+    if theme.ansi:
+        return {"muted": "ansi_bright_black", "code-string": "ansi_green"}
+    text = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#1f1f1f"))
+    background = Color.parse(theme.background or ("#121212" if theme.dark else "#e0e0e0"))
+    return {
+        "muted": text.blend(background, _MUTED_BLEND).hex,
+        "code-string": "#a5c18f" if theme.dark else "#4d7030",
+    }

@@ -1,0 +1,165 @@
+"""An answer while it is written and afterwards."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Markdown, Static
+from textual.widgets.markdown import MarkdownBlock
+
+from sssd_chat.conversation.events import AnswerStatistics, StoppedBy
+from sssd_chat.tui.figures import counted, decimal, times
+from sssd_chat.tui.text import FenceScanner, for_display, one_line
+from sssd_chat.tui.widgets.code_block import CodeBlock
+
+_LONG_FENCE_CHARACTERS = 1500
+_RENDERING_SHARE = 4
+"""Drawing takes at most one part in this many of the time; the rest is the engine's."""
+
+_ENDINGS = {
+    StoppedBy.CANCELLED: "■ stopped",
+    StoppedBy.LENGTH: "▲ cut at the token limit",
+    StoppedBy.CONTEXT: "▲ cut, the context is full",
+}
+
+
+def _parser() -> MarkdownIt:
+    # HTML is not drawn in a terminal, and what is not drawn would be lost from the answer.
+    return MarkdownIt("gfm-like", {"html": False})
+
+
+class AnswerText(Markdown):
+    """The Markdown of an answer."""
+
+    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {
+        **Markdown.BLOCKS,
+        "fence": CodeBlock,
+        "code_block": CodeBlock,
+    }
+
+
+class Answer(Vertical):
+    """One answer of the model."""
+
+    def __init__(self, speaker: str) -> None:
+        super().__init__()
+        self.text = ""
+        """All that was written, as it came."""
+        self._speaker = speaker
+        self._pending: list[str] = []
+        self._fence = FenceScanner()
+        self._fence_head: Content | None = None
+        self._fence_rest = ""
+        self._draw_again_at = 0.0
+        self._finished = False
+
+    def compose(self) -> ComposeResult:
+        """The name of the speaker, the text, and what it cost."""
+        yield Static(one_line(self._speaker), classes="speaker", markup=False)
+        yield AnswerText(parser_factory=_parser, open_links=False, classes="body")
+        yield Static("", classes="note", markup=False)
+
+    def wait(self) -> None:
+        """Says that the model is not there yet."""
+        self._note("◌ waits until the model is loaded")
+
+    def name_speaker(self, name: str) -> None:
+        """The model is there, and its name is known."""
+        self._note("")
+        self.query_one(".speaker", Static).update(Content(one_line(name)))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer is complete, stopped or failed."""
+        return self._finished
+
+    def add(self, text: str) -> None:
+        """Takes in more of the answer; `draw` shows it."""
+        if text:
+            self.text += text
+            self._pending.append(for_display(text))
+
+    async def draw(self) -> None:
+        """Shows what came since, unless drawing has used its share of the time already."""
+        started = perf_counter()
+        if not self._pending or started < self._draw_again_at:
+            return
+        text = "".join(self._pending)
+        self._pending.clear()
+        self._fence.feed(text)
+        if self._fence.is_open and self._fence.open_length > _LONG_FENCE_CHARACTERS:
+            self._draw_in_long_fence(text)
+        else:
+            text, self._fence_head, self._fence_rest = self._fence_rest + text, None, ""
+            await self.query_one(Markdown).append(text)
+        self._draw_again_at = perf_counter() + (perf_counter() - started) * (_RENDERING_SHARE - 1)
+
+    def _draw_in_long_fence(self, text: str) -> None:
+        """Puts `text` below the code so far, plainly: to colour a fence it is read from its start
+        each time."""
+        self._fence_rest += text
+        fences = self.query(CodeBlock)
+        if not fences:
+            return
+        fence = fences.last()
+        if self._fence_head is None:
+            source = self.query_one(Markdown).source
+            coloured = fence.highlight(fence.code, fence.lexer)
+            # The widget drops the white space at the end, where the text goes on.
+            self._fence_head = coloured + source[len(source.rstrip()) :]
+        fence.set_content(self._fence_head + self._fence_rest.rstrip("\n"))
+
+    async def finish(
+        self, text: str, stopped_by: StoppedBy, statistics: AnswerStatistics | None
+    ) -> None:
+        """The answer is over: shows all of it once more, and what it cost."""
+        await self._show_whole(text)
+        parts = [_ENDINGS[stopped_by]] if stopped_by in _ENDINGS else []
+        if statistics:
+            parts += _cost(statistics)
+        if not self.text.strip():
+            parts.insert(0, "nothing was written")
+        self._note(" · ".join(parts))
+        self.set_class(stopped_by in _ENDINGS, "-cut")
+
+    async def fail(self, text: str, message: str) -> None:
+        """The answer could not be completed; what was written stays."""
+        await self._show_whole(text if text else self.text)
+        self._note(f"✖ {for_display(message)}")
+        self.add_class("-failed")
+
+    async def _show_whole(self, text: str) -> None:
+        self._finished = True
+        self._pending.clear()
+        self.text = text
+        await self.query_one(Markdown).update(for_display(text))
+
+    def _note(self, text: str) -> None:
+        self.query_one(".note", Static).update(Content(text))
+        self.set_class(bool(text), "-noted")
+
+    @on(Markdown.LinkClicked)
+    def _open_link(self, event: Markdown.LinkClicked) -> None:
+        """Opens web addresses only: a model may write a link to anything."""
+        event.stop()
+        if event.href.startswith(("https://", "http://")):
+            self.app.open_url(event.href)
+        else:
+            self.notify(f"Only web links open: {one_line(event.href)[:80]}", markup=False)
+
+
+def _cost(statistics: AnswerStatistics) -> list[str]:
+    parts = [counted(statistics.emitted, "token")]
+    if statistics.tokens_per_second is not None:
+        parts.append(f"{decimal(statistics.tokens_per_second)} tokens/s")
+    if statistics.speed_up is not None:
+        parts.append(f"{times(statistics.speed_up)} plain")
+    if statistics.tokens_per_step is not None:
+        parts.append(f"{decimal(statistics.tokens_per_step, 2)} tokens/step")
+    return parts

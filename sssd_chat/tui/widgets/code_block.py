@@ -1,0 +1,44 @@
+"""A code block with quiet colours."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pygments.token import Token
+from textual.content import Content
+from textual.highlight import HighlightTheme, TokenType, highlight
+from textual.widgets.markdown import MarkdownFence
+
+
+class _QuietColours(HighlightTheme):
+    """Names stay plain, so that what stands out is the structure. The colours are those of the
+    theme, and so right on dark, light and terminal colours."""
+
+    STYLES: ClassVar[dict[TokenType, str]] = {
+        Token.Comment: "$muted italic",
+        Token.Generic.Deleted: "$error",
+        Token.Generic.Emph: "italic",
+        Token.Generic.Heading: "bold",
+        Token.Generic.Inserted: "$success",
+        Token.Generic.Strong: "bold",
+        Token.Generic.Subheading: "bold",
+        Token.Keyword: "$accent",
+        Token.Keyword.Constant: "$accent",
+        Token.Literal.Number: "$warning",
+        Token.Literal.String: "$code-string",
+        Token.Name.Attribute: "$secondary",
+        Token.Name.Class: "bold",
+        Token.Name.Decorator: "$secondary",
+        Token.Name.Function: "bold",
+        Token.Name.Tag: "$accent",
+        Token.Operator.Word: "$accent",
+    }
+
+
+class CodeBlock(MarkdownFence):
+    """A fenced or indented block of code."""
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        """The code with its colours."""
+        return highlight(code, language=language or None, theme=_QuietColours)

@@ -1,0 +1,157 @@
+"""Where questions are typed."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.widgets import TextArea
+from textual.widgets.text_area import Location, Selection
+
+from sssd_chat.tui.figures import counted
+from sssd_chat.tui.messages import QuestionEntered
+from sssd_chat.tui.text import for_display
+
+_CHIP_ABOVE_LINES = 15
+_CHIP_ABOVE_CHARACTERS = 1500
+_CHIP = re.compile(r"⟦paste \d+: [\d,]+ \w+⟧")
+
+
+class Prompt(TextArea):
+    """A text area that sends on Enter, remembers what was sent, and folds huge pastes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "Send", show=False, priority=True),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", show=False, priority=True),
+    ]
+
+    def __init__(self, placeholder: str) -> None:
+        super().__init__(
+            placeholder=placeholder, soft_wrap=True, compact=True, highlight_cursor_line=False
+        )
+        self._pastes: dict[str, str] = {}
+        self._sent: list[str] = []
+        self._position = 0
+        self._unsent = ""
+
+    @property
+    def question(self) -> str:
+        """The text with pasted blocks in their places."""
+        return _CHIP.sub(lambda chip: self._pastes.get(chip[0], chip[0]), self.text)
+
+    def action_send(self) -> None:
+        """Hands the question to the screen, which calls `sent` when it took it."""
+        if self.question.strip():
+            self.post_message(QuestionEntered(self.question))
+
+    def sent(self) -> None:
+        """The question was taken: it goes to the history and the prompt is empty."""
+        if not self._sent or self._sent[-1] != self.text:
+            self._sent.append(self.text)
+        self._position = len(self._sent)
+        self._unsent = ""
+        self.clear()
+
+    def action_newline(self) -> None:
+        """Begins a new line."""
+        self.insert("\n")
+
+    def action_copy(self) -> None:
+        """Copies what is selected in the prompt."""
+        if not self.selected_text:
+            raise SkipAction()
+        self.app.copy_to_clipboard(self.selected_text)
+
+    # History
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Goes up a line, or to the question before."""
+        at_top = self.wrapped_document.location_to_offset(self.cursor_location).y == 0
+        if select or not at_top or not self._position:
+            super().action_cursor_up(select)
+            return
+        if self._position == len(self._sent):
+            self._unsent = self.text
+        self._recall(self._position - 1)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Goes down a line, or to the question after."""
+        line = self.wrapped_document.location_to_offset(self.cursor_location).y
+        at_bottom = line >= self.wrapped_document.height - 1
+        if select or not at_bottom or self._position == len(self._sent):
+            super().action_cursor_down(select)
+            return
+        self._recall(self._position + 1)
+
+    def _recall(self, position: int) -> None:
+        self._position = position
+        self.text = self._sent[position] if position < len(self._sent) else self._unsent
+        self.move_cursor(self.document.end)
+
+    # Pastes
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Inserts the text; a huge one, or one with control characters, as a chip."""
+        event.stop()
+        event.prevent_default()
+        self.insert_paste(event.text)
+
+    def action_paste(self) -> None:
+        """Inserts what was copied inside the app."""
+        self.insert_paste(self.app.clipboard)
+
+    def insert_paste(self, text: str) -> None:
+        """Inserts pasted text at the cursor."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + 1
+        huge = lines > _CHIP_ABOVE_LINES or len(text) > _CHIP_ABOVE_CHARACTERS
+        # Control characters belong to the text but must not reach the terminal.
+        if huge or for_display(text) != text:
+            size = counted(lines, "line") if lines > 1 else counted(len(text), "character")
+            chip = f"⟦paste {len(self._pastes) + 1}: {size}⟧"
+            self._pastes[chip] = text
+            text = chip
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+        self.focus()
+
+    def validate_selection(self, selection: Selection) -> Selection:
+        """Keeps the cursor out of the inside of a chip, which moves and goes as one."""
+        forward = selection.end >= self.selection.end
+        start = self._outside_chip(selection.start, forward)
+        return Selection(start, self._outside_chip(selection.end, forward))
+
+    def _outside_chip(self, location: Location, forward: bool) -> Location:
+        row, column = location
+        if row < self.document.line_count:
+            for chip in _CHIP.finditer(self.document[row]):
+                if chip.start() < column < chip.end() and chip[0] in self._pastes:
+                    return row, chip.end() if forward else chip.start()
+        return location
+
+    def action_delete_word_right(self) -> None:
+        """Deletes the word to the right, or a whole chip."""
+        row, column = self.cursor_location
+        chip = _CHIP.match(self.document[row], column)
+        if chip and self.selection.is_empty:
+            self.action_delete_right()
+        else:
+            super().action_delete_word_right()
+
+    def get_cursor_left_location(self) -> Location:
+        """One character to the left, or a whole chip."""
+        return self._outside_chip(super().get_cursor_left_location(), False)
+
+    def get_cursor_right_location(self) -> Location:
+        """One character to the right, or a whole chip."""
+        return self._outside_chip(super().get_cursor_right_location(), True)
+
+    def get_cursor_word_left_location(self) -> Location:
+        """One word to the left, or a whole chip."""
+        return self._outside_chip(super().get_cursor_word_left_location(), False)
+
+    def get_cursor_word_right_location(self) -> Location:
+        """One word to the right, or a whole chip."""
+        return self._outside_chip(super().get_cursor_word_right_location(), True)

@@ -1,0 +1,155 @@
+"""A backend without a model: tests put events in and look at what the screen asked for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+
+from textual.pilot import Pilot
+
+from sssd_chat.conversation.events import (
+    AnswerDone,
+    AnswerStatistics,
+    AnswerStep,
+    Drafting,
+    Event,
+    ModelInfo,
+    ModelLoading,
+    ModelReady,
+    PromptRead,
+    StepStatistics,
+    StoppedBy,
+)
+from sssd_chat.generation.statistics import Count
+
+MODEL = ModelInfo(
+    name="Fake-135M-Instruct",
+    path="/models/fake.gguf",
+    description="llama 135M Q4_1",
+    context_length=8192,
+    threads=4,
+    gpu=False,
+    drafting=Drafting.ON,
+)
+
+PLAIN_STEP_SECONDS = 0.05
+_DRAFTED_STEP_SECONDS = 0.0625
+_SOURCES = ("conversation", "runner-ups", "datastore")
+
+
+class FakeBackend:
+    """Implements ChatBackend. Nothing happens by itself."""
+
+    def __init__(self, model: ModelInfo | None = MODEL) -> None:
+        self.asked: list[str] = []
+        self.cancelled = 0
+        self.new_chats = 0
+        self.drafting: list[bool] = []
+        self.started = False
+        self.closed = False
+        self.context_tokens = 0
+        self._statistics = AnswerStatistics()
+        self._events: list[Event] = []
+        if model is not None:
+            self.put(ModelLoading(1.0), ModelReady(model))
+
+    def start(self) -> None:
+        self.started = True
+
+    def send(self, text: str) -> None:
+        self.asked.append(text)
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def new_chat(self) -> None:
+        self.new_chats += 1
+
+    def set_drafting(self, on: bool) -> None:
+        self.drafting.append(on)
+
+    def events(self) -> list[Event]:
+        if not self.started:
+            return []
+        taken, self._events = self._events, []
+        return taken
+
+    def close(self) -> None:
+        self.closed = True
+
+    # What tests do
+
+    def put(self, *events: Event) -> None:
+        """Lets the screen see these events next."""
+        self._events.extend(events)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the screen took all events."""
+        return not self._events
+
+    def read_prompt(self, done: int, total: int, reused: int = 0) -> None:
+        self._statistics = AnswerStatistics(
+            prompt_tokens=total, reused_tokens=reused, plain_step_seconds=PLAIN_STEP_SECONDS
+        )
+        self.context_tokens = done
+        self.put(PromptRead(done, total, reused))
+
+    def step(
+        self, text: str, emitted: int = 3, draft_size: int = 6, drafting: Drafting = Drafting.ON
+    ) -> None:
+        """A step that gave `emitted` tokens, all but one of them drafted."""
+        accepted = emitted - 1 if draft_size else 0
+        self.context_tokens += emitted
+        by_source: dict[str, Count] = {}
+        if draft_size:
+            # The share of each source is fixed, so that pictures of the screen are too.
+            source = _SOURCES[(0, 0, 1, 0, 1, 2)[self._statistics.steps % 6]]
+            by_source[source] = Count(draft_size, accepted + 1, accepted)
+        step = StepStatistics(
+            emitted=emitted,
+            draft_size=draft_size,
+            tested=accepted + 1 if draft_size else 0,
+            accepted=accepted,
+            by_source=by_source,
+            decode_seconds=_DRAFTED_STEP_SECONDS if draft_size else PLAIN_STEP_SECONDS,
+            context_tokens=self.context_tokens,
+            drafting=drafting,
+        )
+        self._statistics.plain_step_seconds = PLAIN_STEP_SECONDS
+        self._statistics.add(step)
+        self.put(AnswerStep(text, step, copy.deepcopy(self._statistics)))
+
+    def finish(self, text: str, stopped_by: StoppedBy = StoppedBy.END) -> None:
+        self.put(AnswerDone(text, stopped_by, copy.deepcopy(self._statistics)))
+        self._statistics = AnswerStatistics()
+
+    def answer(self, text: str, stopped_by: StoppedBy = StoppedBy.END) -> None:
+        """A whole answer, a few words a step."""
+        self.read_prompt(60, 60, 20)
+        self.stream(text)
+        self.finish(text, stopped_by)
+
+    def stream(self, text: str) -> None:
+        """The steps of an answer without its end."""
+        sizes = (2, 4, 1, 3, 6, 2, 1, 5)
+        start = number = 0
+        while start < len(text):
+            emitted = sizes[number % len(sizes)]
+            self.step(text[start : start + 4 * emitted], emitted)
+            start += 4 * emitted
+            number += 1
+
+
+async def wait_until(
+    pilot: Pilot[None], predicate: Callable[[], object | Awaitable[object]], seconds: float = 5.0
+) -> None:
+    """Lets the app run until `predicate` holds."""
+    for _ in range(int(seconds / 0.02)):
+        result = predicate()
+        if isinstance(result, Awaitable):
+            result = await result
+        if result:
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(f"still not true after {seconds} s: {predicate}")
