@@ -1,1 +1,1 @@
-
+"""The command line: one module a command, argument handling and printing."""

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from sssd_chat.conversation.templates import ChatTemplate, Message
 from sssd_chat.errors import UserError
-from sssd_chat.generation import (
+from sssd_chat.generation.drafters import make_drafter
+from sssd_chat.generation.engine import (
     Conversation,
-    Drafting,
     Generation,
     GenerationSettings,
     PromptTooLong,
     Step,
 )
-from sssd_chat.generation.drafters import make_drafter
 from sssd_chat.generation.loading import LoadedEngine, State
+from sssd_chat.generation.statistics import Drafting
 
 ReadProgress = Callable[[int, int], bool]
 """Called with (tokens read, tokens of the prompt); False stops the reading."""
@@ -57,6 +57,11 @@ class ChatSession:
         """Questions and answers so far."""
         self._conversation: Conversation[State] = self._engine.open(make_drafter())
         self._known: _KnownText | None = None
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model."""
+        return self._loaded.model.name
 
     @property
     def drafting(self) -> Drafting:

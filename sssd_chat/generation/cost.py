@@ -84,8 +84,8 @@ class StepCost:
         return self.seconds(context)[1] if self.is_known else None
 
     def seconds(self, context: int) -> list[float]:
-        """Estimated seconds of a batch of n tokens, index n, up to `largest`; a flat curve while
-        nothing is known."""
+        """Estimated seconds of a batch of n tokens, index n, up to `largest`; a flat curve of
+        a millisecond while nothing is known."""
         return self._curve(context).seconds
 
     def floor(self, context: int) -> float:
@@ -118,7 +118,7 @@ class StepCost:
             if other != bucket and self.buckets[other]:
                 known = _completed(known, self.buckets[other])
         if not known:
-            return [1.0] * (self.largest + 1)
+            return [0.0] + [1e-3] * self.largest
         return _interpolated(known, self.largest)
 
     # Keeping

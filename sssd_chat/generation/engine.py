@@ -312,7 +312,8 @@ class Engine(Generic[State]):
         generation.statistics.plain_step_seconds = self.cost.plain(len(state.tokens))
         text = "".join(generation.fresh_text)
         generation.fresh_text.clear()
-        return Step(generation.tokens[len(generation.tokens) - statistics.emitted :], text, statistics)
+        first_new = len(generation.tokens) - statistics.emitted
+        return Step(generation.tokens[first_new:], text, statistics)
 
     def cancel(self, generation: Generation[State]) -> str:
         """Ends an answer where it is; returns the text that had been held back."""
@@ -360,5 +361,3 @@ class Engine(Generic[State]):
         if budget <= 0:
             return DraftTree()
         return conversation.drafter.draft(budget, self.cost.floor(length))
-
-

@@ -15,6 +15,8 @@ _SIZES = (1, 4, 16, 8, 2, 32, 64, 3, 6, 12, 24, 48, 96, 129)
 """In the order of their worth: the steps of the staircase first."""
 _TEXT_TOKENS = 16
 _REPEATS = 3
+_SLOW = 0.03
+"""Seconds; a step this long is measured once, or the time is gone before the curve is seen."""
 
 
 def probe(target: VerifyingTarget[State], cost: StepCost, seconds: float = PROBE_SECONDS) -> int:
@@ -32,34 +34,33 @@ def probe(target: VerifyingTarget[State], cost: StepCost, seconds: float = PROBE
     measured = 0
     try:
         target.prefill(sequence, [0] * _TEXT_TOKENS)
-        slowest_per_token = target.verify([(sequence, 0, DraftTree())])
+        # The first decode warms caches up and is not counted.
+        target.verify([(sequence, 0, DraftTree())])
         target.commit(sequence, [])
         for size in wanted:
-            best = _measure(target, sequence, size, ends, slowest_per_token)
-            if best is None:
-                continue
-            slowest_per_token = min(slowest_per_token, best / size)
-            cost.observe(size, _TEXT_TOKENS, best)
-            measured += 1
+            best = _measure(target, sequence, size, cost.seconds(_TEXT_TOKENS)[size], ends)
+            if best is not None:
+                cost.observe(size, _TEXT_TOKENS, best)
+                measured += 1
     finally:
         target.close_sequence(sequence)
     return measured
 
 
 def _measure(
-    target: VerifyingTarget[State], sequence: State, size: int, ends: float, per_token: float
+    target: VerifyingTarget[State], sequence: State, size: int, expected: float, ends: float
 ) -> float | None:
-    """The fastest of a few runs; None when there is no time for one."""
+    """The fastest of a few runs, one if they are slow; None when there is no time for any."""
     chain = DraftTree()
     for depth in range(size - 1):
         chain.add(0, depth - 1 if depth else ROOT, 1.0, "probe")
     best = None
-    expected = per_token * size
     for _ in range(_REPEATS):
         if time.perf_counter() + expected > ends:
             break
         seconds = target.verify([(sequence, 0, chain)])
         target.commit(sequence, [])
-        best = seconds if best is None else min(best, seconds)
-        expected = best
+        best = expected = seconds if best is None else min(best, seconds)
+        if best > _SLOW:
+            break
     return best

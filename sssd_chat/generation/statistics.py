@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
@@ -109,12 +109,18 @@ class AnswerStatistics:
         self.other_seconds += step.other_seconds
         self.drafting = step.drafting
 
+    def copy(self) -> AnswerStatistics:
+        """A snapshot that later steps do not change."""
+        return replace(
+            self,
+            by_source={name: replace(count) for name, count in self.by_source.items()},
+            by_depth={depth: replace(count) for depth, count in self.by_depth.items()},
+        )
+
     @property
     def generation_seconds(self) -> float:
         """Time spent on writing, reading the prompt not included."""
-        return (
-            self.draft_seconds + self.decode_seconds + self.sampling_seconds + self.other_seconds
-        )
+        return self.draft_seconds + self.decode_seconds + self.sampling_seconds + self.other_seconds
 
     @property
     def tokens_per_step(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What the loop asks of a target model. `sssd_chat.llama.Target` is the real one; tests have toys."""
+"""What the loop asks of a target model. `sssd_chat.llama.Target` is the real one."""
 
 from __future__ import annotations
 

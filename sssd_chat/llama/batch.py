@@ -34,7 +34,7 @@ class Batch:
         lib = api()
         self._batch = lib.llama_batch()
         self._batch.embd = None
-        pointers = {
+        pointers: dict[str, tuple[np.ndarray, Any]] = {
             "token": (self._token_array, ctypes.c_int32),
             "pos": (self._position_array, ctypes.c_int32),
             "n_seq_id": (self._count_array, ctypes.c_int32),

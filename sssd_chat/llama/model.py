@@ -55,7 +55,7 @@ class Model:
         self.path = path
         self.on_gpu = supports_gpu() and gpu_layers != 0
         if not self.on_gpu:
-            _check_memory(path, MemoryNeed(self.header.file_bytes, 0))
+            _check_memory(path, MemoryNeed(self.header.model_bytes, 0))
         self._api = api()
         self.pointer = self._load(gpu_layers, progress)
         try:
@@ -103,7 +103,7 @@ class Model:
             )
         if lib.llama_model_is_diffusion(self.pointer):
             raise UserError(
-                f"{name} is a diffusion model ({self.header.architecture}); sssd-chat needs a model "
+                f"{name} is a diffusion model ({self.header.architecture}); sssd-chat needs one "
                 "that writes one token after the other."
             )
         if lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(self.pointer)) == 0:

@@ -101,8 +101,8 @@ class Target:
         self.model = model
         self._api = api()
         self.threads = settings.threads or physical_cores()
-        trained = model.trained_context
-        self.context_length = settings.context_length or min(trained or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+        usual = min(model.trained_context or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+        self.context_length = settings.context_length or usual
         """Tokens that fit, prompt and answer together."""
         model.check_context(self.context_length)
         self.can_verify_trees = model.can_roll_back
@@ -332,7 +332,7 @@ class Target:
         index = sequence.first_output + node + 1
         pointer = self._api.llama_get_logits_ith(self._context, index)
         address = ctypes.addressof(pointer.contents)
-        return np.frombuffer(self._logits_type.from_address(address), dtype=np.float32)
+        return np.frombuffer(memoryview(self._logits_type.from_address(address)), dtype=np.float32)
 
     def _decode(self) -> float:
         started = time.perf_counter()

@@ -1,1 +1,1 @@
-
+"""Finding, fetching and describing GGUF files."""

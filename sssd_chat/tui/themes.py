@@ -6,6 +6,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 _MUTED_BLEND = 0.4
+_QUIET_BLEND = 0.8
 
 DARK = Theme(
     name="sssd-dark",
@@ -53,13 +54,15 @@ LIGHT = Theme(
 
 
 def extra_colours(theme: Theme) -> dict[str, str]:
-    """Colours that Textual's themes lack: `muted` for what is less important, and `code-string`.
-    Terminal colours cannot be mixed, so there it is their grey and their green."""
+    """Colours that Textual's themes lack: `muted` for words that matter less, `quiet` for lines,
+    and `code-string`. Terminal colours cannot be mixed, so there it is their grey and green."""
     if theme.ansi:
-        return {"muted": "ansi_bright_black", "code-string": "ansi_green"}
+        grey = "ansi_bright_black" if theme.dark else "ansi_white"
+        return {"muted": "ansi_bright_black", "quiet": grey, "code-string": "ansi_green"}
     text = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#1f1f1f"))
     background = Color.parse(theme.background or ("#121212" if theme.dark else "#e0e0e0"))
     return {
         "muted": text.blend(background, _MUTED_BLEND).hex,
+        "quiet": text.blend(background, _QUIET_BLEND).hex,
         "code-string": "#a5c18f" if theme.dark else "#4d7030",
     }

@@ -26,6 +26,7 @@ from sssd_chat.conversation.events import (
 from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.messages import FollowRequested, PlaceChanged, QuestionEntered
+from sssd_chat.tui.pace import Pace
 from sssd_chat.tui.text import for_display
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.live_panel import LivePanel
@@ -37,10 +38,13 @@ from sssd_chat.tui.widgets.welcome import Welcome
 if TYPE_CHECKING:
     from sssd_chat.tui.widgets.answer import Answer
 
-_FLUSHES_PER_SECOND = 18
+_FLUSHES_PER_SECOND = 16
+_DRAWS_PER_FIGURES = 4
+"""Numbers that change faster than this cannot be read, and drawing them costs more than text."""
 _PANEL_FROM_COLUMNS = 100
-_WIDE_FROM_COLUMNS = 140
-_DIGITS_FROM_LINES = 36
+_WIDTHS = [(0, "-narrow"), (_PANEL_FROM_COLUMNS, "-panel"), (140, "-wide")]
+_HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
+"""Style classes by the size of the terminal, from so many columns or lines on."""
 
 
 class ChatScreen(Screen[None]):
@@ -48,15 +52,8 @@ class ChatScreen(Screen[None]):
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "Prompt"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
-        (0, "-narrow"),
-        (_PANEL_FROM_COLUMNS, "-panel"),
-        (_WIDE_FROM_COLUMNS, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
-        (0, "-low"),
-        (_DIGITS_FROM_LINES, "-high"),
-    ]
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
 
     def __init__(self, backend: ChatBackend) -> None:
@@ -65,6 +62,9 @@ class ChatScreen(Screen[None]):
         self._state = ChatState()
         self._answer: Answer | None = None
         self._clear_when_stopped = False
+        self._pace = Pace()
+        self._draws = 0
+        self._figures_are_old = False
 
     def compose(self) -> ComposeResult:
         """Chat on the left, numbers on the right, keys at the bottom."""
@@ -112,12 +112,17 @@ class ChatScreen(Screen[None]):
         for event in taken:
             self._state.apply(event)
             await self._show(event)
-        if self._answer is not None:
-            await self._answer.draw()
-        if taken:
-            self._show_state()
+        self._figures_are_old = self._figures_are_old or bool(taken)
         if phase is not self._state.phase:
+            self._show_state()
             self.refresh_bindings()
+        elif self._answer is not None and self._pace.due():
+            await self._answer.draw()
+            self._draws += 1
+            if self._draws % _DRAWS_PER_FIGURES == 0:
+                self._show_state()
+        elif self._answer is None and self._figures_are_old:
+            self._show_state()
 
     async def _show(self, event: Event) -> None:
         match event:
@@ -146,6 +151,7 @@ class ChatScreen(Screen[None]):
                 pass
 
     def _show_state(self) -> None:
+        self._figures_are_old = False
         self.query_one(StatusLine).refresh()
         self.query_one(LivePanel).show()
         for welcome in self.query(Welcome):
@@ -197,7 +203,7 @@ class ChatScreen(Screen[None]):
 
     def action_go_to_start(self) -> None:
         """Goes to the first question."""
-        self._transcript.scroll_home(animate=False)
+        self._transcript.go_to_start()
 
     def action_scroll_page(self, direction: int) -> None:
         """Scrolls the transcript by a page, up (-1) or down (1)."""

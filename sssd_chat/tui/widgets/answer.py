@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import ClassVar
-
 from markdown_it import MarkdownIt
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock
@@ -17,15 +13,21 @@ from sssd_chat.conversation.events import AnswerStatistics, StoppedBy
 from sssd_chat.tui.figures import counted, decimal, times
 from sssd_chat.tui.text import FenceScanner, for_display, one_line
 from sssd_chat.tui.widgets.code_block import CodeBlock
+from sssd_chat.tui.widgets.turn import Turn
 
 _LONG_FENCE_CHARACTERS = 1500
-_RENDERING_SHARE = 4
-"""Drawing takes at most one part in this many of the time; the rest is the engine's."""
 
 _ENDINGS = {
     StoppedBy.CANCELLED: "■ stopped",
     StoppedBy.LENGTH: "▲ cut at the token limit",
     StoppedBy.CONTEXT: "▲ cut, the context is full",
+}
+
+
+_BLOCKS: dict[str, type[MarkdownBlock]] = {
+    **Markdown.BLOCKS,
+    "fence": CodeBlock,
+    "code_block": CodeBlock,
 }
 
 
@@ -37,14 +39,10 @@ def _parser() -> MarkdownIt:
 class AnswerText(Markdown):
     """The Markdown of an answer."""
 
-    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {
-        **Markdown.BLOCKS,
-        "fence": CodeBlock,
-        "code_block": CodeBlock,
-    }
+    BLOCKS = _BLOCKS
 
 
-class Answer(Vertical):
+class Answer(Turn):
     """One answer of the model."""
 
     def __init__(self, speaker: str) -> None:
@@ -56,7 +54,6 @@ class Answer(Vertical):
         self._fence = FenceScanner()
         self._fence_head: Content | None = None
         self._fence_rest = ""
-        self._draw_again_at = 0.0
         self._finished = False
 
     def compose(self) -> ComposeResult:
@@ -86,9 +83,8 @@ class Answer(Vertical):
             self._pending.append(for_display(text))
 
     async def draw(self) -> None:
-        """Shows what came since, unless drawing has used its share of the time already."""
-        started = perf_counter()
-        if not self._pending or started < self._draw_again_at:
+        """Shows what came since."""
+        if not self._pending:
             return
         text = "".join(self._pending)
         self._pending.clear()
@@ -98,7 +94,6 @@ class Answer(Vertical):
         else:
             text, self._fence_head, self._fence_rest = self._fence_rest + text, None, ""
             await self.query_one(Markdown).append(text)
-        self._draw_again_at = perf_counter() + (perf_counter() - started) * (_RENDERING_SHARE - 1)
 
     def _draw_in_long_fence(self, text: str) -> None:
         """Puts `text` below the code so far, plainly: to colour a fence it is read from its start

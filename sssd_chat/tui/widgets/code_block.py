@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from pygments.token import Token
+from pygments.token import Token  # type: ignore[import-untyped]
 from textual.content import Content
-from textual.highlight import HighlightTheme, TokenType, highlight
+from textual.highlight import HighlightTheme, highlight
 from textual.widgets.markdown import MarkdownFence
+
+_STYLES = {
+    Token.Comment: "$muted italic",
+    Token.Generic.Deleted: "$error",
+    Token.Generic.Emph: "italic",
+    Token.Generic.Heading: "bold",
+    Token.Generic.Inserted: "$success",
+    Token.Generic.Strong: "bold",
+    Token.Generic.Subheading: "bold",
+    Token.Keyword: "$accent",
+    Token.Keyword.Constant: "$accent",
+    Token.Literal.Number: "$warning",
+    Token.Literal.String: "$code-string",
+    Token.Name.Attribute: "$secondary",
+    Token.Name.Class: "bold",
+    Token.Name.Decorator: "$secondary",
+    Token.Name.Function: "bold",
+    Token.Name.Tag: "$accent",
+    Token.Operator.Word: "$accent",
+}
 
 
 class _QuietColours(HighlightTheme):
     """Names stay plain, so that what stands out is the structure. The colours are those of the
     theme, and so right on dark, light and terminal colours."""
 
-    STYLES: ClassVar[dict[TokenType, str]] = {
-        Token.Comment: "$muted italic",
-        Token.Generic.Deleted: "$error",
-        Token.Generic.Emph: "italic",
-        Token.Generic.Heading: "bold",
-        Token.Generic.Inserted: "$success",
-        Token.Generic.Strong: "bold",
-        Token.Generic.Subheading: "bold",
-        Token.Keyword: "$accent",
-        Token.Keyword.Constant: "$accent",
-        Token.Literal.Number: "$warning",
-        Token.Literal.String: "$code-string",
-        Token.Name.Attribute: "$secondary",
-        Token.Name.Class: "bold",
-        Token.Name.Decorator: "$secondary",
-        Token.Name.Function: "bold",
-        Token.Name.Tag: "$accent",
-        Token.Operator.Word: "$accent",
-    }
+    STYLES = _STYLES
 
 
 class CodeBlock(MarkdownFence):

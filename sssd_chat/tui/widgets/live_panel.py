@@ -20,6 +20,8 @@ _SOURCES_SHOWN = 6
 _NAME_WIDTH = 14
 _PERCENT_WIDTH = 6
 _LOWEST_TOP = 4
+_SPEED = " Speed "
+_DRAFTS = " Drafts "
 
 
 class LivePanel(VerticalScroll, can_focus=False):
@@ -32,11 +34,11 @@ class LivePanel(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         """The sections from top to bottom."""
         yield Headline(self._state)
-        yield SpeedSection("Speed", self._state)
-        yield SourcesSection("Accepted tokens by source", self._state)
-        yield StepsSection("Tokens per step", self._state)
-        yield ContextSection("Context", self._state)
-        yield ModelSection("Model", self._state)
+        yield DraftsSection(_SPEED, self._state)
+        yield SourcesSection(" Accepted tokens by source ", self._state)
+        yield StepsSection(" Tokens per step ", self._state)
+        yield ContextSection(" Context ", self._state)
+        yield ModelSection(" Model ", self._state)
 
     def show(self) -> None:
         """Draws the state as it is now."""
@@ -50,6 +52,7 @@ class Headline(Horizontal):
 
     def __init__(self, state: ChatState) -> None:
         super().__init__()
+        self.border_title = _SPEED
         self._state = state
         self._shown = ""
 
@@ -84,7 +87,7 @@ class Section(Widget):
 
     def __init__(self, title: str, state: ChatState) -> None:
         super().__init__()
-        self.border_title = f" {title} "
+        self.border_title = title
         self.state = state
         self._shown_lines: list[Content] = []
 
@@ -116,13 +119,15 @@ class Section(Widget):
         return Content.assemble((name, "$muted"), " " * max(1, gap), (value, "bold"))
 
 
-class SpeedSection(Section):
+class DraftsSection(Section):
     """The numbers that say what drafting gains."""
 
     def lines(self) -> Iterable[Content]:
         """A row for each number."""
         answer = self.state.answer
-        if not self.screen.query_one(Headline).display:
+        headline = self.screen.query_one(Headline).display
+        self.border_title = _DRAFTS if headline else _SPEED
+        if not headline:
             yield self.row("tokens/s", decimal(answer.tokens_per_second if answer else None))
             yield self.row("speed-up over plain", times(answer.speed_up if answer else None))
         yield self.row("tokens per step", decimal(answer.tokens_per_step if answer else None, 2))
@@ -131,7 +136,9 @@ class SpeedSection(Section):
         if drafting is Drafting.ON:
             yield self.row("draft size", decimal(self.state.draft_size))
         else:
-            yield Content.assemble(("○ ", "$text-warning"), drafting.value)
+            short, _, reason = drafting.value.partition(": ")
+            yield Content.assemble(("○ ", "$warning"), f"{short}:")
+            yield Content(f"  {reason}")
 
 
 class SourcesSection(Section):
@@ -158,7 +165,7 @@ class SourcesSection(Section):
         return Content.assemble(
             (f"{name:<{_NAME_WIDTH}} ", "$muted"),
             (full, "$accent"),
-            (empty, "$border"),
+            (empty, "$quiet"),
             (f"{percent(share):>{_PERCENT_WIDTH}}", "bold"),
         )
 
@@ -189,7 +196,7 @@ class ContextSection(Section):
         share = self.state.context_share
         full, empty = bar(share or 0.0, self.columns - _PERCENT_WIDTH)
         yield Content.assemble(
-            (full, "$accent"), (empty, "$border"), (f"{percent(share):>{_PERCENT_WIDTH}}", "bold")
+            (full, "$accent"), (empty, "$quiet"), (f"{percent(share):>{_PERCENT_WIDTH}}", "bold")
         )
         length = self.state.model.context_length if self.state.model else None
         yield self.row("tokens", f"{count(self.state.context_tokens)} of {count(length)}")

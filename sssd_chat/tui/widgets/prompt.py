@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
@@ -17,16 +15,12 @@ from sssd_chat.tui.text import for_display
 
 _CHIP_ABOVE_LINES = 15
 _CHIP_ABOVE_CHARACTERS = 1500
+_NEWLINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _CHIP = re.compile(r"⟦paste \d+: [\d,]+ \w+⟧")
 
 
 class Prompt(TextArea):
     """A text area that sends on Enter, remembers what was sent, and folds huge pastes."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", show=False, priority=True),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", show=False, priority=True),
-    ]
 
     def __init__(self, placeholder: str) -> None:
         super().__init__(
@@ -42,7 +36,19 @@ class Prompt(TextArea):
         """The text with pasted blocks in their places."""
         return _CHIP.sub(lambda chip: self._pastes.get(chip[0], chip[0]), self.text)
 
-    def action_send(self) -> None:
+    async def _on_key(self, event: events.Key) -> None:
+        """Enter and the keys for a new line. They are no bindings: those with priority overtake
+        the characters typed before them."""
+        if event.key == "enter":
+            self._send()
+        elif event.key in _NEWLINE_KEYS:
+            self.insert("\n")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _send(self) -> None:
         """Hands the question to the screen, which calls `sent` when it took it."""
         if self.question.strip():
             self.post_message(QuestionEntered(self.question))
@@ -54,10 +60,6 @@ class Prompt(TextArea):
         self._position = len(self._sent)
         self._unsent = ""
         self.clear()
-
-    def action_newline(self) -> None:
-        """Begins a new line."""
-        self.insert("\n")
 
     def action_copy(self) -> None:
         """Copies what is selected in the prompt."""

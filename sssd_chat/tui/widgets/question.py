@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from sssd_chat.tui.figures import count
 from sssd_chat.tui.text import for_display
+from sssd_chat.tui.widgets.turn import Turn
 
 _FOLD_ABOVE_LINES = 16
 _FOLDED_LINES = 8
@@ -16,7 +16,7 @@ _FOLD_ABOVE_CHARACTERS = 4000
 _FOLDED_CHARACTERS = 800
 
 
-class Question(Vertical):
+class Question(Turn):
     """One question of the user."""
 
     def __init__(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""One line above the prompt: what goes on and, where there is no room for the panel, its numbers."""
+"""One line above the prompt: what goes on and, without room for the panel, its numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _phase_words(state: ChatState) -> str:
                 f"{count(state.prompt.total)}{reused}"
             )
         case _:
-            return state.phase.value
+            return str(state.phase.value)
 
 
 def _numbers(state: ChatState) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def _model(state: ChatState, problem: str) -> Content:
         return Content.assemble(
             "◌ loading the model\n",
             (full, "$accent"),
-            (rest, "$border"),
+            (rest, "$quiet"),
             f" {percent(state.loading_progress)}\n",
             ("You can ask already; the answer comes as soon as it is there.", "$muted"),
         )

@@ -1,0 +1,64 @@
+"""The command line: which command is meant, and how errors are told.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Stdout is data, stderr is talk.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from sssd_chat.errors import UserError
+
+COMMANDS = {
+    "ask": "one answer on stdout",
+    "verify": "check that drafts do not change the answer",
+    "bench": "measure drafting, on recordings or live",
+}
+"""Name and purpose of each command; `sssd_chat.cli.NAME` holds it. Without a command the chat
+opens."""
+
+INTERRUPTED = 130
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    name = words.pop(0) if words and words[0] in COMMANDS else "chat"
+    # Imported by name, so that a command pays for its own imports alone.
+    command = importlib.import_module(f"sssd_chat.cli.{name}")
+    try:
+        code: int = command.run(words)
+    except UserError as error:
+        print(f"sssd-chat: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, and there is nobody to tell. Python would complain once more when
+        # it closes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception:
+        from sssd_chat import paths
+        from sssd_chat.logs import start_logging
+
+        start_logging()
+        log.exception("sssd-chat %s failed", name)
+        print(
+            f"sssd-chat: something went wrong inside the program; {paths.log_file()} has the "
+            "details.",
+            file=sys.stderr,
+        )
+        return 1
+    return code
+
+
+def run() -> None:
+    """Entry point of the `sssd-chat` script."""
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""`sssd-chat verify`: does drafting change the answer?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sssd_chat.cli import options as shared
+from sssd_chat.cli.ask import Interrupt, read_question
+
+if TYPE_CHECKING:
+    from sssd_chat.generation.comparison import Comparison
+    from sssd_chat.generation.engine import GenerationSettings
+    from sssd_chat.generation.loading import LoadedEngine
+
+_DEFAULT_TOKENS = 256
+_DEFAULT_SEED = 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(
+        prog="sssd-chat verify",
+        description="Answers a prompt with and without drafts, at temperature 0 and sampled with "
+        "a seed, and compares the tokens. Exit code 1 if they differ by more than rounding.",
+    )
+    result.add_argument("prompt", nargs="*", metavar="PROMPT")
+    shared.add_model_options(result)
+    shared.add_answer_options(result)
+    result.add_argument("--quiet", action="store_true", help="no progress")
+    return result
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs the command and returns the exit code."""
+    from sssd_chat.cli.main import INTERRUPTED
+    from sssd_chat.generation.loading import LoadCancelled, load_engine
+    from sssd_chat.logs import start_logging
+
+    command = parser()
+    options = command.parse_args(arguments)
+    if options.no_draft:
+        command.error("--no-draft leaves nothing to compare")
+    question = read_question(options.prompt, command)
+    start_logging()
+    with Interrupt() as interrupt:
+        try:
+            loaded = load_engine(shared.engine_settings(options), lambda _: not interrupt.came)
+        except LoadCancelled:
+            return INTERRUPTED
+        try:
+            return _verify(options, question, loaded, interrupt)
+        finally:
+            loaded.close()
+
+
+def _verify(
+    options: argparse.Namespace, question: str, loaded: LoadedEngine, interrupt: Interrupt
+) -> int:
+    from sssd_chat.cli.main import INTERRUPTED
+    from sssd_chat.conversation.session import ChatSession
+    from sssd_chat.generation.comparison import compare
+    from sssd_chat.generation.drafters import make_drafter
+
+    if not loaded.target.can_verify_trees:
+        print("identical: this model cannot take a token back, so it is never drafted for")
+        return 0
+    settings = shared.chat_settings(options)
+    session = ChatSession(loaded, settings)
+    prompt = session.prompt(question)
+    session.close()
+    progress = _Progress(options.quiet, interrupt)
+    explained = True
+    for name, generation in _modes(settings.generation, loaded.target.context_length, len(prompt)):
+        result = compare(loaded.engine, prompt, generation, make_drafter, progress)
+        progress.clear()
+        if result is None:
+            return INTERRUPTED
+        print(f"{name}: {describe(result, loaded)}", flush=True)
+        explained = explained and result.is_explained
+    return 0 if explained else 1
+
+
+def _modes(
+    settings: GenerationSettings, context: int, prompt: int
+) -> list[tuple[str, GenerationSettings]]:
+    """Greedy, and sampled with a seed."""
+    from sssd_chat.llama.sampler import SamplerSettings
+
+    limit = settings.max_tokens or _DEFAULT_TOKENS
+    settings = replace(settings, max_tokens=max(1, min(limit, context - prompt)))
+    sampler: SamplerSettings = settings.sampler
+    temperature = sampler.temperature or shared.DEFAULT_TEMPERATURE
+    seed = _DEFAULT_SEED if sampler.seed is None else sampler.seed
+    sampled = replace(sampler, temperature=temperature, seed=seed)
+    return [
+        ("temperature 0", replace(settings, sampler=replace(sampler, temperature=0.0))),
+        (f"temperature {temperature:g}, seed {seed}", replace(settings, sampler=sampled)),
+    ]
+
+
+class _Progress:
+    """Tokens so far, on a terminal's stderr."""
+
+    def __init__(self, quiet: bool, interrupt: Interrupt) -> None:
+        self._shown = not quiet and sys.stderr.isatty()
+        self._interrupt = interrupt
+
+    def __call__(self, run: str, tokens: int) -> bool:
+        if self._shown:
+            sys.stderr.write(f"\r\x1b[K{run}: {tokens} tokens")
+            sys.stderr.flush()
+        return not self._interrupt.came
+
+    def clear(self) -> None:
+        """Leaves an empty line."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def describe(result: Comparison, loaded: LoadedEngine) -> str:
+    """The outcome in one line."""
+    gain = f"{len(result.drafted)} tokens in {result.steps} steps"
+    if result.is_identical:
+        return f"identical, {gain}"
+    place = result.first_difference or 0
+    verdict = (
+        f"a near-tie: the two runs round by {result.rounding:.4f} there"
+        if result.is_explained
+        else f"NOT explained by rounding: the logits differ by {result.rounding:.4f}, "
+        f"and {result.tolerance:.4f} would be rounding"
+    )
+    with_drafts = _token(result.drafted, place, loaded)
+    without = _token(result.plain, place, loaded)
+    return (
+        f"first difference at token {place + 1} of {gain}: {with_drafts} with drafts, "
+        f"{without} without, logit gap {result.logit_gap:.4f}; {verdict}"
+    )
+
+
+def _token(tokens: Sequence[int], place: int, loaded: LoadedEngine) -> str:
+    if place >= len(tokens):
+        return "nothing more"
+    piece = loaded.model.vocabulary.piece(tokens[place], special=True)
+    return f"{tokens[place]} {piece.decode('utf-8', 'replace')!r}"

@@ -1,0 +1,285 @@
+"""The engine thread: it owns the model, the context and the drafter.
+
+The screen talks to it through two queues. Commands go in; events come out through a bounded queue
+that the screen empties 15 to 20 times a second. Cancelling sets a flag that the engine looks at
+between chunks of the prompt and between steps.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sssd_chat import paths
+from sssd_chat.conversation.events import (
+    AnswerDone,
+    AnswerFailed,
+    AnswerStatistics,
+    AnswerStep,
+    Drafting,
+    Event,
+    ModelFailed,
+    ModelInfo,
+    ModelLoading,
+    ModelReady,
+    Notice,
+    PromptRead,
+    StoppedBy,
+)
+from sssd_chat.conversation.history import ChatRecorder
+from sssd_chat.errors import UserError
+
+if TYPE_CHECKING:
+    from sssd_chat.conversation.session import ChatSession, ChatSettings
+    from sssd_chat.generation.engine import Generation
+    from sssd_chat.generation.loading import EngineSettings, LoadedEngine, State
+
+log = logging.getLogger(__name__)
+
+_WAITING_EVENTS = 1024
+_CHECKPOINT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Send:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _NewChat:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    pass
+
+
+_Command = _Send | _NewChat | _Close
+
+
+class EngineThread:
+    """A ChatBackend (see `sssd_chat.conversation.events`) over the real engine."""
+
+    def __init__(
+        self,
+        engine_settings: Callable[[], EngineSettings],
+        chat_settings: Callable[[], ChatSettings],
+        recorder: ChatRecorder | None = None,
+    ) -> None:
+        """The settings are asked for in the engine thread, since making them imports the engine.
+        The recorder keeps the chat; None keeps nothing."""
+        self._engine_settings = engine_settings
+        self._chat_settings = chat_settings
+        self._recorder = recorder
+        self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()
+        self._events: queue.Queue[Event] = queue.Queue(_WAITING_EVENTS)
+        self._cancelled = threading.Event()
+        self._closing = threading.Event()
+        self._drafting_wanted = True
+        self._busy = threading.Event()
+        self._reused: int | None = None
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+
+    # Called by the screen
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def send(self, text: str) -> None:
+        """Asks a question, unless one is being answered."""
+        if self._busy.is_set():
+            return
+        self._busy.set()
+        self._cancelled.clear()
+        self._commands.put(_Send(text))
+
+    def cancel(self) -> None:
+        """Stops the answer."""
+        self._cancelled.set()
+
+    def new_chat(self) -> None:
+        """Begins an empty conversation."""
+        self._cancelled.set()
+        self._commands.put(_NewChat())
+
+    def set_drafting(self, on: bool) -> None:
+        """Drafts or not, from the next step."""
+        self._drafting_wanted = on
+
+    def events(self) -> list[Event]:
+        """The events since the last call."""
+        events: list[Event] = []
+        while True:
+            try:
+                events.append(self._events.get_nowait())
+            except queue.Empty:
+                return events
+
+    def close(self) -> None:
+        """Ends the thread after its current step; the model is freed."""
+        self._closing.set()
+        self._cancelled.set()
+        self._commands.put(_Close())
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # In the engine thread
+
+    def _emit(self, event: Event) -> None:
+        while not self._closing.is_set():
+            try:
+                self._events.put(event, timeout=0.1)
+            except queue.Full:
+                continue
+            return
+
+    def _run(self) -> None:
+        try:
+            loaded = self._load()
+            if loaded is None:
+                self._refuse_questions()
+                return
+            try:
+                self._serve(loaded)
+            finally:
+                loaded.close()
+        except Exception:
+            log.exception("the engine thread failed")
+            self._emit(ModelFailed(_inside_problem()))
+        finally:
+            if self._recorder is not None:
+                self._recorder.close()
+
+    def _load(self) -> LoadedEngine | None:
+        from sssd_chat.generation.loading import LoadCancelled, load_engine
+
+        def progress(done: float) -> bool:
+            self._emit(ModelLoading(done))
+            return not self._closing.is_set()
+
+        try:
+            loaded = load_engine(self._engine_settings(), progress)
+        except UserError as error:
+            self._emit(ModelFailed(str(error)))
+            return None
+        except LoadCancelled:
+            return None
+        return loaded
+
+    def _refuse_questions(self) -> None:
+        """Without a model every question fails, until the screen closes."""
+        while not isinstance(command := self._commands.get(), _Close):
+            if isinstance(command, _Send):
+                self._emit(AnswerFailed("There is no model to answer."))
+                self._busy.clear()
+
+    def _serve(self, loaded: LoadedEngine) -> None:
+        from sssd_chat.conversation.session import ChatSession
+
+        try:
+            session = ChatSession(loaded, self._chat_settings())
+        except UserError as error:
+            self._emit(ModelFailed(str(error)))
+            self._refuse_questions()
+            return
+        if not session.settings.generation.drafting:
+            self._drafting_wanted = False
+        self._emit(ModelReady(_model_info(loaded, session)))
+        if session.template.notice:
+            self._emit(Notice(session.template.notice))
+        while not isinstance(command := self._commands.get(), _Close):
+            if isinstance(command, _NewChat):
+                session.reset()
+                if self._recorder is not None:
+                    self._recorder.new_chat()
+                continue
+            self._answer(session, command.text)
+            loaded.save_cost()
+            self._busy.clear()
+
+    def _answer(self, session: ChatSession, question: str) -> None:
+        """Answers one question; whatever happens, exactly one AnswerDone or AnswerFailed comes."""
+        if self._cancelled.is_set():
+            self._emit(AnswerDone("", StoppedBy.CANCELLED, AnswerStatistics()))
+            return
+        self._record_question(session, question)
+        generation = None
+        self._reused = None
+        try:
+            generation = session.begin(question, self._on_read)
+            self._write(session, generation)
+            session.finish(question, generation)
+        except UserError as error:
+            self._fail(str(error), generation)
+            return
+        except Exception:
+            log.exception("the answer failed")
+            self._fail(_inside_problem(), generation)
+            return
+        stopped_by = generation.stopped_by or StoppedBy.CANCELLED
+        self._record_answer(generation, "stopped" if stopped_by is StoppedBy.CANCELLED else "done")
+        self._emit(AnswerDone(generation.text, stopped_by, generation.statistics.copy()))
+
+    def _fail(self, message: str, generation: Generation[State] | None) -> None:
+        if generation is not None:
+            self._record_answer(generation, "failed")
+        self._emit(AnswerFailed(message, generation.text if generation is not None else ""))
+
+    def _on_read(self, done: int, total: int) -> bool:
+        if self._reused is None:
+            # The first report of a prompt tells what was there already.
+            self._reused = done
+        self._emit(PromptRead(done, total, self._reused))
+        return not self._cancelled.is_set()
+
+    def _write(self, session: ChatSession, generation: Generation[State]) -> None:
+        checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
+        for step in session.steps(generation):
+            text = step.text
+            if self._cancelled.is_set():
+                text += session.cancel(generation)
+            self._emit(AnswerStep(text, step.statistics, generation.statistics.copy()))
+            self._follow_switch(generation)
+            if time.monotonic() >= checkpoint:
+                self._record_answer(generation, "streaming")
+                checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
+
+    def _follow_switch(self, generation: Generation[State]) -> None:
+        if generation.settings.drafting != self._drafting_wanted:
+            generation.settings = replace(generation.settings, drafting=self._drafting_wanted)
+
+    # Keeping the chat
+
+    def _record_question(self, session: ChatSession, question: str) -> None:
+        if self._recorder is not None and not self._recorder.question(
+            question, session.settings.system, session.model_name
+        ):
+            self._emit(Notice(self._recorder.problem, "warning"))
+
+    def _record_answer(self, generation: Generation[State], status: str) -> None:
+        if self._recorder is not None:
+            self._recorder.answer(generation.text, generation.tokens, status)
+
+
+def _model_info(loaded: LoadedEngine, session: ChatSession) -> ModelInfo:
+    model, target = loaded.model, loaded.target
+    return ModelInfo(
+        model.name,
+        str(model.path),
+        model.description,
+        target.context_length,
+        target.threads,
+        model.on_gpu,
+        session.drafting if session.settings.generation.drafting else Drafting.OFF_BY_USER,
+    )
+
+
+def _inside_problem() -> str:
+    return f"Something went wrong inside the program; {paths.log_file()} has the details."

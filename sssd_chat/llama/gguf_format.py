@@ -1,0 +1,325 @@
+"""The layout of a GGUF header: from bytes to metadata and the place where the last tensor ends.
+
+The long arrays (the vocabulary, its merges) are stepped over, the tensor data is not touched, and
+no damaged length costs memory or time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import numpy as np
+
+MAGIC = b"GGUF"
+"""The first bytes of every file."""
+
+VERSIONS = (2, 3)
+"""The versions of the format that can be read."""
+
+MetadataValue = str | int | float | bool | tuple[str, ...] | tuple[int | float, ...]
+"""What a metadata key holds, once read."""
+
+KEPT_TEXT = 1 << 16
+"""Bytes of the longest metadata text that is kept: room for a chat template."""
+
+KEPT_NUMBERS = 1024
+"""Length of the longest array of numbers that is kept: room for one value a layer."""
+
+KEPT_TEXTS = 64
+"""Length of the longest array of texts that is kept: room for tags, not for a vocabulary."""
+
+# Limits that no real file comes near. They keep a damaged length from costing time or memory.
+_LONGEST_TEXT = 1 << 26
+_LONGEST_NAME = (1 << 16) - 1
+_MOST_KEYS = 1 << 16
+_MOST_TENSORS = 1 << 17
+MOST_TEXTS = 1 << 22
+_LARGEST_TENSOR = 1 << 46
+_LONGEST_JUMP = 1 << 30
+
+# Larger windows than this are slower: their arrays do not fit the fast caches.
+_WINDOW = 1 << 16
+_WORTHWHILE = 1 << 10
+
+_DEFAULT_ALIGNMENT = 32
+_MOST_DIMENSIONS = 4
+
+_TEXT_TYPE, _ARRAY_TYPE = 8, 9
+_NUMBER_TYPES = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
+
+# By tensor type: (values in a block, bytes of a block).
+BLOCKS = {
+    0: (1, 4),  # F32
+    1: (1, 2),  # F16
+    2: (32, 18),  # Q4_0
+    3: (32, 20),  # Q4_1
+    6: (32, 22),  # Q5_0
+    7: (32, 24),  # Q5_1
+    8: (32, 34),  # Q8_0
+    10: (256, 84),  # Q2_K
+    11: (256, 110),  # Q3_K
+    12: (256, 144),  # Q4_K
+    13: (256, 176),  # Q5_K
+    14: (256, 210),  # Q6_K
+    16: (256, 66),  # IQ2_XXS
+    17: (256, 74),  # IQ2_XS
+    18: (256, 98),  # IQ3_XXS
+    19: (256, 50),  # IQ1_S
+    20: (32, 18),  # IQ4_NL
+    21: (256, 110),  # IQ3_S
+    22: (256, 82),  # IQ2_S
+    23: (256, 136),  # IQ4_XS
+    24: (1, 1),  # I8
+    25: (1, 2),  # I16
+    26: (1, 4),  # I32
+    27: (1, 8),  # I64
+    28: (1, 8),  # F64
+    29: (256, 56),  # IQ1_M
+    30: (1, 2),  # BF16
+    34: (256, 54),  # TQ1_0
+    35: (256, 66),  # TQ2_0
+    39: (32, 17),  # MXFP4
+    40: (64, 36),  # NVFP4
+    41: (128, 18),  # Q1_0
+    42: (64, 18),  # Q2_0
+}
+
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+
+
+class DamagedError(Exception):
+    """The header says something impossible; the message says what."""
+
+
+class CutShortError(Exception):
+    """The file ends inside its header."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """What one file holds, before it is known whether it is a whole model."""
+
+    metadata: dict[str, MetadataValue] = field(default_factory=dict)
+    array_lengths: dict[str, int] = field(default_factory=dict)
+    tensor_count: int = 0
+    parameter_count: int = 0
+    file_bytes: int = 0
+    expected_bytes: int = 0
+
+
+def read_version(data: mmap.mmap) -> int:
+    """The version of the format, which decides whether the rest can be read."""
+    return _Cursor(data, len(MAGIC)).u32()
+
+
+def read_contents(data: mmap.mmap) -> Contents:
+    """Read a header of a version in VERSIONS. Raises DamagedError and CutShortError."""
+    cursor = _Cursor(data, len(MAGIC) + 4)
+    contents = Contents(file_bytes=len(data))
+    tensor_count, key_count = cursor.u64(), cursor.u64()
+    if tensor_count > _MOST_TENSORS or key_count > _MOST_KEYS:
+        raise DamagedError(f"it announces {tensor_count:,} tensors and {key_count:,} keys")
+    for _ in range(key_count):
+        _read_key(cursor, contents)
+    _read_tensors(cursor, contents, tensor_count)
+    return contents
+
+
+class _Cursor:
+    """A place in the file. Reading past its end raises CutShortError."""
+
+    __slots__ = ("_data", "_size", "_texts_left", "position")
+
+    def __init__(self, data: mmap.mmap, position: int) -> None:
+        self._data = data
+        self._size = len(data)
+        self._texts_left = MOST_TEXTS
+        self.position = position
+
+    def skip(self, count: int) -> None:
+        """Go on by `count` bytes."""
+        self.position += count
+        if self.position > self._size + _LONGEST_JUMP:
+            raise DamagedError("a length is impossible")
+        if self.position > self._size:
+            raise CutShortError
+
+    def u32(self) -> int:
+        """A number of 4 bytes."""
+        start = self.position
+        self.skip(_U32.size)
+        value: int = _U32.unpack_from(self._data, start)[0]
+        return value
+
+    def u64(self) -> int:
+        """A number of 8 bytes."""
+        start = self.position
+        self.skip(_U64.size)
+        value: int = _U64.unpack_from(self._data, start)[0]
+        return value
+
+    def numbers(self, code: str, count: int) -> tuple[int | float, ...]:
+        """`count` numbers of the struct type `code`."""
+        layout = struct.Struct(f"<{count}{code}")
+        start = self.position
+        self.skip(layout.size)
+        return layout.unpack_from(self._data, start)
+
+    def text(self, limit: int) -> str | None:
+        """A text; None, passed over, when it is longer than `limit` bytes."""
+        length = self.u64()
+        if length > _LONGEST_TEXT:
+            raise DamagedError(f"a text claims to be {length:,} bytes long")
+        start = self.position
+        self.skip(length)
+        if length > limit:
+            return None
+        return self._data[start : self.position].decode("utf-8", "replace")
+
+    def name(self) -> str:
+        """The name of a key or of a tensor."""
+        name = self.text(_LONGEST_NAME)
+        if not name:
+            raise DamagedError("a name is empty or far too long")
+        return name
+
+    def skip_texts(self, count: int) -> None:
+        """Go past `count` texts: all but a little of the time that a header takes."""
+        self._texts_left -= count
+        if self._texts_left < 0:
+            raise DamagedError(f"a list claims to have {count:,} entries")
+        steps = 1
+        while count:
+            passed = self._skip_short_texts(count)
+            # Where texts are long, or hold zeros, looking for short ones is wasted: do it less.
+            steps = 1 if passed > _WORTHWHILE else 2 * steps
+            walked = min(steps, count - passed)
+            self._walk_texts(walked)
+            count -= passed + walked
+
+    def _skip_short_texts(self, most: int) -> int:
+        """Go past texts of less than 256 bytes, many at once; how many.
+
+        Seven zeros that follow a byte are hardly ever anything else than the length of such a text.
+        If each such place lies where the text of the one before it ends, they are lengths.
+        """
+        window = self._data[self.position : self.position + _WINDOW]
+        if len(window) < _U64.size:
+            return 0
+        numbers = np.ndarray(len(window) - _U64.size + 1, "<u8", window, strides=(1,))
+        places = np.flatnonzero(numbers < 256)
+        if not len(places) or places[0] != 0:
+            return 0
+        ends = places + _U64.size + numbers[places].astype(np.int64)
+        broken = np.flatnonzero(ends[:-1] != places[1:])
+        passed = min(most, int(broken[0]) + 1 if len(broken) else len(places))
+        self.skip(int(ends[passed - 1]))
+        return passed
+
+    def _walk_texts(self, count: int) -> None:
+        data, position, length_at = self._data, self.position, _U64.unpack_from
+        try:
+            for _ in repeat(None, count):
+                position += length_at(data, position)[0] + 8
+        except (struct.error, OverflowError, IndexError):
+            # Too far for a length to be there, and by how much tells a cut from damage.
+            position = max(position, self._size + 1)
+        self.skip(position - self.position)
+
+
+def _read_key(cursor: _Cursor, contents: Contents) -> None:
+    key = cursor.name()
+    kind = cursor.u32()
+    if key in contents.metadata or key in contents.array_lengths:
+        raise DamagedError(f"the key {key[:80]!r} comes twice")
+    value: MetadataValue | None
+    if kind == _TEXT_TYPE:
+        value = cursor.text(KEPT_TEXT)
+    elif kind == _ARRAY_TYPE:
+        kind, count = cursor.u32(), cursor.u64()
+        contents.array_lengths[key] = count
+        value = _read_array(cursor, key, kind, count)
+    else:
+        value = cursor.numbers(_number_code(key, kind), 1)[0]
+    if value is not None:
+        contents.metadata[key] = value
+
+
+def _read_array(cursor: _Cursor, key: str, kind: int, count: int) -> MetadataValue | None:
+    if kind == _TEXT_TYPE:
+        if count > KEPT_TEXTS:
+            cursor.skip_texts(count)
+            return None
+        return tuple(cursor.text(KEPT_TEXT) or "" for _ in range(count))
+    code = _number_code(key, kind)
+    if count > KEPT_NUMBERS:
+        cursor.skip(count * struct.calcsize(f"<{code}"))
+        return None
+    return cursor.numbers(code, count)
+
+
+def _number_code(key: str, kind: int) -> str:
+    code = _NUMBER_TYPES.get(kind)
+    if code is None:
+        raise DamagedError(f"the key {key[:80]!r} has the unknown type {kind}")
+    return code
+
+
+def _read_tensors(cursor: _Cursor, contents: Contents, count: int) -> None:
+    alignment = contents.metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+        raise DamagedError(f"the alignment is {str(alignment)[:80]}")
+    contents.tensor_count = count
+    end: int | None = 0
+    last_offset = last_size = 0
+    for _ in range(count):
+        name = cursor.name()
+        dimensions = cursor.u32()
+        if dimensions > _MOST_DIMENSIONS:
+            raise DamagedError(f"the tensor {name[:80]!r} has {dimensions} dimensions")
+        shape = [cursor.u64() for _ in range(dimensions)]
+        kind, last_offset = cursor.u32(), cursor.u64()
+        values, size = _tensor_size(name, shape, kind)
+        contents.parameter_count += values
+        if end is not None and last_offset != end:
+            raise DamagedError(f"the tensor {name[:80]!r} is not where the one before it ends")
+        # Past a tensor of a type that is newer than this table, ends are unknown.
+        end = None if end is None or size is None else _aligned(end + size, alignment)
+        last_size = size or 0
+    data_start = _aligned(cursor.position, alignment) if count else cursor.position
+    contents.expected_bytes = data_start + last_offset + last_size
+
+
+def _tensor_size(name: str, shape: list[int], kind: int) -> tuple[int, int | None]:
+    """The numbers in a tensor and its bytes; None for a type that is not known here."""
+    values = 1
+    for extent in shape:
+        values *= extent
+    if values > _LARGEST_TENSOR:
+        raise DamagedError(f"the tensor {name[:80]!r} has {values:,} values")
+    if kind not in BLOCKS:
+        return values, None
+    block, block_bytes = BLOCKS[kind]
+    if shape and shape[0] % block:
+        raise DamagedError(f"the tensor {name[:80]!r} does not consist of whole blocks")
+    return values, values // block * block_bytes
+
+
+def _aligned(position: int, alignment: int) -> int:
+    return -(-position // alignment) * alignment

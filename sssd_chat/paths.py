@@ -1,0 +1,47 @@
+"""Every place on the disk, in one file.
+
+All of it lies where the platform wants it (platformdirs), or under one folder when the environment
+variable SSSD_CHAT_HOME names one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_NAME = "sssd-chat"
+
+
+def _home() -> Path | None:
+    home = os.environ.get("SSSD_CHAT_HOME")
+    return Path(home).expanduser() if home else None
+
+
+def data_folder() -> Path:
+    """Chats and what was learned from them."""
+    home = _home()
+    return home / "data" if home else Path(platformdirs.user_data_path(_NAME))
+
+
+def log_file() -> Path:
+    """What went wrong, in detail."""
+    home = _home()
+    folder = home / "log" if home else Path(platformdirs.user_log_path(_NAME))
+    return folder / "sssd-chat.log"
+
+
+def history_file() -> Path:
+    """The database of chats."""
+    return data_folder() / "history.db"
+
+
+def step_cost_folder() -> Path:
+    """Measured step costs, one file for each model, build and number of threads."""
+    return data_folder() / "step-cost"
+
+
+def drafting_folder() -> Path:
+    """What the drafter learned, one folder for each vocabulary and model."""
+    return data_folder() / "drafting"

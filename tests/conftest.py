@@ -1,0 +1,59 @@
+"""Fixtures for the whole suite: tiny models in the real llama.cpp, and a home of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.generation.loading import EngineSettings, LoadedEngine, load_engine
+from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test may touch the user's own chats."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("SSSD_CHAT_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which tiny models are kept for the session."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def chat_model(models: Path) -> Path:
+    """A tiny model with a ChatML template whose answers may end by themselves."""
+    return tiny_model(models, chat_template=CHATML_TEMPLATE, can_end=True)
+
+
+LoadTiny = Callable[..., LoadedEngine]
+
+
+@pytest.fixture
+def load_tiny(models: Path) -> Iterator[LoadTiny]:
+    """Loads tiny models for one test; `load_tiny(architecture, context, **options)`."""
+    loaded: list[LoadedEngine] = []
+
+    def load(
+        architecture: Architecture = Architecture.LLAMA,
+        context: int | None = 512,
+        *,
+        sequences: int = 1,
+        **options: object,
+    ) -> LoadedEngine:
+        path = tiny_model(models, architecture, **options)  # type: ignore[arg-type]
+        # One thread: a tiny model gains nothing from more, and spinning threads starve each other.
+        engine = load_engine(
+            EngineSettings(path, context, threads=1, sequences=sequences), progress=None
+        )
+        loaded.append(engine)
+        return engine
+
+    yield load
+    for engine in loaded:
+        engine.close()
