@@ -20,7 +20,7 @@ from sssd_chat.generation.engine import (
     Step,
 )
 from sssd_chat.generation.loading import LoadedEngine, State
-from sssd_chat.generation.statistics import Drafting
+from sssd_chat.generation.statistics import Drafting, StoppedBy
 
 ReadProgress = Callable[[int, int], bool]
 """Called with (tokens read, tokens of the prompt); False stops the reading."""
@@ -129,13 +129,12 @@ class ChatSession:
         return [*system, *self.messages, Message("user", question)]
 
     def _as_known(self, prompt_text: str, generation: Generation[State]) -> _KnownText | None:
-        """None when the answer's tokens are not exactly its text (a stop string cut it, or a
-        character is incomplete)."""
-        vocabulary = self._loaded.model.vocabulary
-        tokens = list(generation.tokens)
-        if tokens and vocabulary.is_end_of_generation(tokens[-1]):
-            tokens.pop()
-        if vocabulary.detokenize(tokens) != generation.text.encode("utf-8", "replace"):
+        """None when a stop string cut the text: its tokens say more than the chat keeps."""
+        if generation.stopped_by is StoppedBy.STOP:
             return None
-        prompt = generation.prompt
-        return _KnownText(prompt_text + self.template.protect(generation.text), prompt + tokens)
+        tokens = generation.tokens
+        if tokens and self._loaded.model.vocabulary.is_end_of_generation(tokens[-1]):
+            # The template writes the end of the turn itself.
+            tokens = tokens[:-1]
+        text = prompt_text + self.template.protect(generation.text)
+        return _KnownText(text, generation.prompt + tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sssd_chat.drafting.drafter import ObservedStep
@@ -88,12 +88,14 @@ class _StoreMatch:
 _AnyMatch = _PromptMatch | _StoreMatch
 
 
-def _counts(cursor: Cursor, length: int) -> Mapping[int, int]:
+def _counts(cursor: Cursor, length: int) -> dict[int, int]:
     """What followed the match of exactly `length` tokens."""
+    counts: dict[int, int] = {}
     for match in cursor.matches():
-        if match.length == length:
-            return match.counts
-    return {}
+        if match.length < length:
+            break
+        counts = match.counts
+    return counts
 
 
 class ReferenceDrafter:
@@ -156,11 +158,12 @@ def _sampled(datastore: Source, tokens: Sequence[int]) -> Iterator[_StoreMatch]:
     cursor = datastore.cursor(tokens)
     scales: dict[int, float] = {}
     samples = 0
-    for match in reversed(cursor.matches()):
-        if match.length > LONGEST_QUERY:
+    for length in range(LONGEST_QUERY, 0, -1):
+        total = sum(_counts(cursor, length).values())
+        if not total:
             continue
-        taken = min(match.total, SAMPLES - samples)
-        scales[match.length] = taken / match.total
+        taken = min(total, SAMPLES - samples)
+        scales[length] = taken / total
         samples += taken
         if samples >= ENOUGH_SAMPLES:
             break

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -144,7 +145,7 @@ class StepCost:
                 return cost
             for bucket, samples in zip(cost.buckets, content["buckets"], strict=True):
                 for size, (seconds, count) in samples.items():
-                    if seconds > 0 and int(size) > 0:
+                    if 0 < seconds < math.inf and int(size) > 0:
                         bucket[int(size)] = Sample(float(seconds), int(count))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(largest)

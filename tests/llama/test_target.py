@@ -70,6 +70,17 @@ def walk(tree: DraftTree, truth: list[int]) -> list[int]:
     return path
 
 
+class Reports:
+    """Keeps what a progress callback is told."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, done: int) -> bool:
+        self.seen.append(done)
+        return True
+
+
 def distances(
     target: Target, sequence: TargetSequence, path: list[int], expected: list[np.ndarray]
 ) -> list[float]:
@@ -193,16 +204,18 @@ def test_a_prompt_is_read_again_only_where_it_differs(
         text = text[:keep] + [rng.randrange(3, vocabulary) for _ in range(rng.randrange(1, 60))]
         text = text[-450:]
         before = list(sequence.tokens)
-        reports: list[int] = []
-        target.prefill(sequence, text, lambda done: not reports.append(done))  # type: ignore[func-returns-value]
+        reports = Reports()
+        target.prefill(sequence, text, reports)
         reused = target.logits(sequence).copy()
         assert sequence.tokens == text
-        assert reports[-1] == len(text)
-        assert before[: reports[0]] == text[: reports[0]]
+        assert reports.seen[-1] == len(text)
+        assert before[: reports.seen[0]] == text[: reports.seen[0]]
         if architecture in (Architecture.LLAMA, Architecture.QWEN3MOE):
-            shared = next((i for i, (a, b) in enumerate(zip(before, text)) if a != b), None)
+            shared = next(
+                (i for i, (a, b) in enumerate(zip(before, text, strict=False)) if a != b), None
+            )
             longest = min(len(before), len(text)) if shared is None else shared
-            assert reports[0] == min(longest, len(text) - 1)
+            assert reports.seen[0] == min(longest, len(text) - 1)
         target.rewind(sequence, 0)
         target.prefill(sequence, text)
         differences += distances(target, sequence, [], [reused])
@@ -254,9 +267,9 @@ def test_reading_stops_between_chunks_and_goes_on_later(load_tiny: LoadTiny) -> 
     assert not target.prefill(sequence, prompt, stop_at_second)
     assert 0 < len(sequence.tokens) < len(prompt)
     assert sequence.tokens == prompt[: len(sequence.tokens)]
-    again: list[int] = []
-    assert target.prefill(sequence, prompt, lambda done: not again.append(done))  # type: ignore[func-returns-value]
-    assert again[0] == seen[-1]
+    again = Reports()
+    assert target.prefill(sequence, prompt, again)
+    assert again.seen[0] == seen[-1]
     logits = target.logits(sequence).copy()
     target.rewind(sequence, 0)
     target.prefill(sequence, prompt)

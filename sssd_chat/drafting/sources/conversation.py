@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sssd_chat.drafting.sources.copying import (
+    ANCHOR,
+    CopyIndex,
+    CopyPointer,
+    followed,
+    found_copy,
+)
 from sssd_chat.drafting.sources.trie import Trie, TrieCursor, common_prefix, context_keys
 
 
@@ -28,10 +35,10 @@ class ConversationSource:
         # Taking a token away costs about as much as adding it, so another conversation is
         # cheaper to build than to get to.
         if len(self.trie.tokens) - kept > kept:
-            self.trie = Trie(self.trie.orders)
+            self._clear()
             kept = 0
-        self.trie.truncate(kept)
-        self.trie.extend(wanted[kept:])
+        self._truncate(kept)
+        self.extend(wanted[kept:])
 
     def extend(self, tokens: Iterable[int]) -> None:
         """Adds tokens to the end of the text."""
@@ -40,3 +47,55 @@ class ConversationSource:
     def cursor(self, context: Sequence[int]) -> TrieCursor:
         """See Source."""
         return TrieCursor(self.trie, context_keys(context, self.trie.orders))
+
+    def _clear(self) -> None:
+        self.trie = Trie(self.trie.orders)
+
+    def _truncate(self, length: int) -> None:
+        self.trie.truncate(length)
+
+
+class CopyingConversation(ConversationSource):
+    """The conversation with an eye on long verbatim copies."""
+
+    def __init__(self, orders: int) -> None:
+        """Matches contexts of up to `orders` tokens, at least ANCHOR, and copies of any length."""
+        super().__init__(max(orders, ANCHOR))
+        self._index = CopyIndex()
+        self.pointer: CopyPointer | None = None
+        """The passage that the end of the text repeats."""
+
+    def extend(self, tokens: Iterable[int]) -> None:
+        """Adds tokens to the end of the text."""
+        for token in tokens:
+            self.pointer = followed(self.pointer, self.trie.tokens, token)
+            self.trie.append(token)
+            if self.pointer is None or self.pointer.length < ANCHOR:
+                place = self._index.find(self.trie.keys)
+                if place:
+                    self.pointer = found_copy(self.trie.tokens, place)
+            self._index.append(self.trie.keys)
+
+    def advanced(
+        self, pointer: CopyPointer | None, keys: list[int], token: int
+    ) -> CopyPointer | None:
+        """The pointer of a draft node: `pointer` is its parent's, `keys` are its own packed
+        contexts, `token` its token."""
+        tokens = self.trie.tokens
+        pointer = followed(pointer, tokens, token)
+        if pointer is None or pointer.length < ANCHOR:
+            place = self._index.find(keys)
+            if place:
+                pointer = CopyPointer(place, ANCHOR, 0)
+        return pointer if pointer is not None and pointer.place < len(tokens) else None
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._index = CopyIndex()
+        self.pointer = None
+
+    def _truncate(self, length: int) -> None:
+        while len(self.trie.tokens) > length:
+            self._index.pop(self.trie.keys)
+            self.trie.truncate(len(self.trie.tokens) - 1)
+            self.pointer = None

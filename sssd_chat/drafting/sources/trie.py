@@ -10,20 +10,7 @@ TOKEN_BITS = 20
 """Bits that one token takes in a packed context; no vocabulary has a million tokens."""
 
 
-class Followers:
-    """What followed one context: how often in all, and each token how often."""
-
-    __slots__ = ("counts", "total")
-
-    def __init__(self, counts: dict[int, int], total: int) -> None:
-        """`counts` is kept, not copied."""
-        self.counts = counts
-        """Token to count, the token seen last at the end."""
-        self.total = total
-        """Sum of the counts."""
-
-
-Entry = int | Followers
+Entry = int | Match
 """What the trie holds for a context: most contexts have one follower seen once, which is stored
 as the bare token and takes a tenth of the memory."""
 
@@ -67,13 +54,13 @@ class Trie:
 
     def append(self, token: int) -> None:
         """Adds one token to the end of the document."""
-        for table, key in zip(self.tables, self.keys, strict=False):
+        for order, (table, key) in enumerate(zip(self.tables, self.keys, strict=False), 1):
             entry = table.get(key)
             if entry is None:
                 table[key] = token
             elif isinstance(entry, int):
                 counts = {entry: 1, token: 1} if entry != token else {token: 2}
-                table[key] = Followers(counts, 2)
+                table[key] = Match(order, 2, counts)
             else:
                 # Re-inserting keeps the dictionary in order of recency.
                 entry.counts[token] = entry.counts.pop(token, 0) + 1
@@ -125,14 +112,19 @@ class TrieCursor:
     def matches(self) -> list[Match]:
         """See Cursor."""
         found: list[Match] = []
+        single = 0
         for order, (table, key) in enumerate(zip(self._trie.tables, self._keys, strict=False), 1):
             entry = table.get(key)
             if entry is None:
                 break
             if isinstance(entry, int):
-                found.append(Match(order, 1, {entry: 1}))
+                # All longer matches have the same single follower: only the longest is listed.
+                single, follower = order, entry
             else:
-                found.append(Match(order, entry.total, entry.counts))
+                found.append(entry)
+        if single:
+            found.append(Match(single, 1, {follower: 1}))
+        found.reverse()
         return found
 
     def advance(self, token: int) -> TrieCursor:

@@ -201,9 +201,9 @@ class ChatScreen(Screen[None]):
         """Goes to the end and follows it."""
         self._transcript.follow()
 
-    def action_go_to_start(self) -> None:
+    async def action_go_to_start(self) -> None:
         """Goes to the first question."""
-        self._transcript.go_to_start()
+        await self._transcript.go_to_start()
 
     def action_scroll_page(self, direction: int) -> None:
         """Scrolls the transcript by a page, up (-1) or down (1)."""

@@ -13,7 +13,7 @@ from sssd_chat.conversation.events import AnswerStatistics, StoppedBy
 from sssd_chat.tui.figures import counted, decimal, times
 from sssd_chat.tui.text import FenceScanner, for_display, one_line
 from sssd_chat.tui.widgets.code_block import CodeBlock
-from sssd_chat.tui.widgets.turn import Turn
+from sssd_chat.tui.widgets.turn import Said, Turn
 
 _LONG_FENCE_CHARACTERS = 1500
 
@@ -45,22 +45,24 @@ class AnswerText(Markdown):
 class Answer(Turn):
     """One answer of the model."""
 
-    def __init__(self, speaker: str) -> None:
-        super().__init__()
-        self.text = ""
-        """All that was written, as it came."""
-        self._speaker = speaker
+    def __init__(self, said: Said) -> None:
+        super().__init__(said)
         self._pending: list[str] = []
         self._fence = FenceScanner()
         self._fence_head: Content | None = None
         self._fence_rest = ""
-        self._finished = False
 
     def compose(self) -> ComposeResult:
         """The name of the speaker, the text, and what it cost."""
-        yield Static(one_line(self._speaker), classes="speaker", markup=False)
-        yield AnswerText(parser_factory=_parser, open_links=False, classes="body")
-        yield Static("", classes="note", markup=False)
+        said = self.said
+        yield Static(one_line(said.speaker), classes="speaker", markup=False)
+        yield AnswerText(
+            for_display(said.text), parser_factory=_parser, open_links=False, classes="body"
+        )
+        yield Static(said.note, classes="note", markup=False)
+        self.set_class(bool(said.note), "-noted")
+        if said.style:
+            self.add_class(said.style)
 
     def wait(self) -> None:
         """Says that the model is not there yet."""
@@ -68,18 +70,14 @@ class Answer(Turn):
 
     def name_speaker(self, name: str) -> None:
         """The model is there, and its name is known."""
+        self.said.speaker = name
         self._note("")
         self.query_one(".speaker", Static).update(Content(one_line(name)))
-
-    @property
-    def finished(self) -> bool:
-        """Whether the answer is complete, stopped or failed."""
-        return self._finished
 
     def add(self, text: str) -> None:
         """Takes in more of the answer; `draw` shows it."""
         if text:
-            self.text += text
+            self.said.text += text
             self._pending.append(for_display(text))
 
     async def draw(self) -> None:
@@ -118,26 +116,26 @@ class Answer(Turn):
         parts = [_ENDINGS[stopped_by]] if stopped_by in _ENDINGS else []
         if statistics:
             parts += _cost(statistics)
-        if not self.text.strip():
+        if not text.strip():
             parts.insert(0, "nothing was written")
-        self._note(" · ".join(parts))
-        self.set_class(stopped_by in _ENDINGS, "-cut")
+        self._note(" · ".join(parts), "-cut" if stopped_by in _ENDINGS else "")
 
     async def fail(self, text: str, message: str) -> None:
         """The answer could not be completed; what was written stays."""
-        await self._show_whole(text if text else self.text)
-        self._note(f"✖ {for_display(message)}")
-        self.add_class("-failed")
+        await self._show_whole(text or self.said.text)
+        self._note(f"✖ {for_display(message)}", "-failed")
 
     async def _show_whole(self, text: str) -> None:
-        self._finished = True
         self._pending.clear()
-        self.text = text
+        self.said.text = text
         await self.query_one(Markdown).update(for_display(text))
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, style: str = "") -> None:
+        self.said.note, self.said.style = text, style
         self.query_one(".note", Static).update(Content(text))
         self.set_class(bool(text), "-noted")
+        if style:
+            self.add_class(style)
 
     @on(Markdown.LinkClicked)
     def _open_link(self, event: Markdown.LinkClicked) -> None:

@@ -17,4 +17,4 @@ class Earlier(Static):
     def stand_for(self, turns: int) -> None:
         """Says how many turns there are above; disappears with the last one."""
         self.display = turns > 0
-        self.update(f"↑ {counted(turns, 'earlier message')} · pageup, or ctrl+home for all")
+        self.update(f"↑ {counted(turns, 'earlier message')} · pageup, ctrl+home")

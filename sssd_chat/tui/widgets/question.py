@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from sssd_chat.tui.figures import count
 from sssd_chat.tui.text import for_display
-from sssd_chat.tui.widgets.turn import Turn
+from sssd_chat.tui.widgets.turn import Said, Turn
 
 _FOLD_ABOVE_LINES = 16
 _FOLDED_LINES = 8
@@ -19,12 +19,11 @@ _FOLDED_CHARACTERS = 800
 class Question(Turn):
     """One question of the user."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-        self._whole = for_display(text)
+    def __init__(self, said: Said, folded: bool) -> None:
+        super().__init__(said)
+        self._whole = for_display(said.text)
         self._short = _head(self._whole)
-        self._folded = self._short != self._whole
+        self._folded = folded and self._short != self._whole
 
     def compose(self) -> ComposeResult:
         """The name of the speaker and the text."""

@@ -12,12 +12,13 @@ from sssd_chat.tui.messages import PlaceChanged
 from sssd_chat.tui.widgets.answer import Answer
 from sssd_chat.tui.widgets.earlier import Earlier
 from sssd_chat.tui.widgets.question import Question
-from sssd_chat.tui.widgets.turn import Turn
+from sssd_chat.tui.widgets.turn import Said, Turn
 from sssd_chat.tui.widgets.welcome import Welcome
 
-_SCREENS_SHOWN = 4
+_SCREENS_KEPT = 3
 _LEAST_SCREEN = 30
-_TURNS_SHOWN_AT_ONCE = 6
+_TURNS_BROUGHT_BY_SCROLLING = 6
+_TURNS_BROUGHT_BY_KEY = 40
 
 
 class Transcript(VerticalScroll, can_focus=False):
@@ -29,6 +30,8 @@ class Transcript(VerticalScroll, can_focus=False):
         self._place: tuple[Widget, int] | None = None
         self._unfolded = False
         self._earlier = Earlier()
+        self._said: list[Said] = []
+        self._hidden = 0
 
     def compose(self) -> ComposeResult:
         """The line that stands for turns not shown."""
@@ -42,28 +45,29 @@ class Transcript(VerticalScroll, can_focus=False):
     async def add_question(self, text: str) -> None:
         """Appends a question and goes to it."""
         await self.query_children(Welcome).remove()
-        self._hide_far_turns()
-        question = Question(text)
-        await self.mount(question)
-        question.fold(not self._unfolded)
+        await self._hide_far_turns()
+        self._said.append(Said(text))
+        await self.mount(self._turn(self._said[-1]))
         self.follow()
 
     async def begin_answer(self, speaker: str) -> Answer:
         """Appends an empty answer."""
-        answer = Answer(speaker)
+        self._said.append(Said(speaker=speaker))
+        answer = Answer(self._said[-1])
         await self.mount(answer)
         return answer
 
     async def clear_turns(self) -> None:
         """Empties the transcript."""
         await self.query_children(Turn).remove()
-        self._earlier.stand_for(0)
+        self._said.clear()
+        self._hide(0)
         self.follow()
 
     def last_answer(self) -> str | None:
         """The text of the newest answer that has one."""
-        answers = self.query_children(Answer)
-        return next((answer.text for answer in reversed(answers) if answer.text), None)
+        answers = (said.text for said in reversed(self._said) if said.speaker)
+        return next((text for text in answers if text), None)
 
     def unfold(self) -> None:
         """Shows long questions whole, or folds them again."""
@@ -71,42 +75,46 @@ class Transcript(VerticalScroll, can_focus=False):
         for question in self.query_children(Question):
             question.fold(not self._unfolded)
 
-    # Only turns near the reader are laid out: a screen of text costs the same in a chat of any
+    # Only turns near the reader are widgets, so that a screen costs the same in a chat of any
     # length.
 
-    def _hide_far_turns(self) -> None:
-        """Hides all turns but those of the last few screens."""
-        lines = _SCREENS_SHOWN * max(_LEAST_SCREEN, self.size.height)
-        for turn in reversed(self._turns()):
-            if turn.display:
-                turn.display = lines > 0
-                lines -= turn.region.height
-        self._count_hidden()
-
-    def show_earlier(self, count: int | None = None) -> None:
-        """Shows some more of the hidden turns, or all of them; what is read stays where it is."""
-        hidden = [turn for turn in self._turns() if not turn.display]
-        if not hidden:
-            return
-        place = self._top_line()
-        for turn in hidden[-count:] if count else hidden:
-            turn.display = True
-        self._count_hidden()
-        if place is not None:
-            self.call_after_refresh(self._return_to, *place)
+    def _turn(self, said: Said) -> Turn:
+        return Answer(said) if said.speaker else Question(said, not self._unfolded)
 
     def _turns(self) -> list[Turn]:
         return list(self.query_children(Turn).results(Turn))
 
-    def _count_hidden(self) -> None:
-        self._earlier.stand_for(sum(not turn.display for turn in self._turns()))
+    def _hide(self, turns: int) -> None:
+        self._hidden = turns
+        self._earlier.stand_for(turns)
 
-    def go_to_start(self) -> None:
-        """Goes to the first question."""
-        for turn in self._turns():
-            turn.display = True
-        self._count_hidden()
-        self.scroll_home(animate=False)
+    async def _hide_far_turns(self) -> None:
+        """Takes away all turns but those of the last few screens."""
+        lines = _SCREENS_KEPT * max(_LEAST_SCREEN, self.size.height)
+        far = []
+        for turn in reversed(self._turns()):
+            if lines <= 0:
+                far.append(turn)
+            lines -= turn.region.height
+        self._hide(self._hidden + len(far))
+        for turn in far:
+            await turn.remove()
+
+    async def show_earlier(self, turns: int) -> None:
+        """Brings back some turns; what is read stays where it is."""
+        first = max(0, self._hidden - turns)
+        back = [self._turn(said) for said in self._said[first : self._hidden]]
+        if back:
+            place = self._top_line()
+            self._hide(first)
+            await self.mount_all(back, after=self._earlier)
+            if place is not None:
+                self.call_after_refresh(self._return_to, *place)
+
+    async def go_to_start(self) -> None:
+        """Goes to the first question. A very long chat comes back in parts."""
+        await self.show_earlier(_TURNS_BROUGHT_BY_KEY)
+        self.call_after_refresh(self.scroll_home, animate=False)
 
     def follow(self) -> None:
         """Goes to the end and stays there while text comes."""
@@ -121,7 +129,7 @@ class Transcript(VerticalScroll, can_focus=False):
     def _look_around_later(self) -> None:
         self.call_after_refresh(self._look_around)
 
-    def _look_around(self) -> None:
+    async def _look_around(self) -> None:
         if not self.max_scroll_y:
             # An anchor would push a short chat down to the bottom edge.
             self.anchor(False)
@@ -132,7 +140,7 @@ class Transcript(VerticalScroll, can_focus=False):
         if not at_end:
             self._place = self._top_line()
             if not self.scroll_offset.y:
-                self.show_earlier(_TURNS_SHOWN_AT_ONCE)
+                await self.show_earlier(_TURNS_BROUGHT_BY_SCROLLING)
         if at_end != self._at_end:
             self._at_end = at_end
             self.post_message(PlaceChanged(at_end))
@@ -140,7 +148,7 @@ class Transcript(VerticalScroll, can_focus=False):
     def _top_line(self) -> tuple[Widget, int] | None:
         """The widget at the top edge, and how many of its lines are above the edge."""
         for turn in self._turns():
-            if turn.display and turn.region.bottom > self.region.y:
+            if turn.region.bottom > self.region.y:
                 blocks = turn.query_one(Markdown).children if isinstance(turn, Answer) else ()
                 for widget in (*blocks, turn):
                     if widget.region.bottom > self.region.y:

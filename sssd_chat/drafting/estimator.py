@@ -1,0 +1,259 @@
+"""Turns evidence into probabilities, and learns how from what the target really emitted.
+
+A logistic model. Its inputs are, for each source, the log odds that candidates with the same
+evidence had so far (counts per evidence bucket, smoothed by a prior); the weights of the sources
+are the sum of a few small sets, each chosen by the state of one source; and biases belong to
+single tokens after single tokens. All of it is learned online, one emitted token at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+from typing import Any
+
+from sssd_chat.drafting import evidence as ev
+from sssd_chat.drafting.evidence import Evidence
+from sssd_chat.drafting.token_biases import TokenBiases
+
+PRIOR_STRENGTH = 6.0
+"""Observations that the prior of a bucket is worth."""
+MEMORY = 1000.0
+"""Observations after which a bucket forgets as fast as it learns."""
+RATE = 0.03
+"""Step of the gradient descent on the weights."""
+LEAST = 0.0005
+"""Probabilities stay this far from 0 and 1."""
+SURE = 0.995
+"""The candidates of one place share at most this."""
+
+_LENGTH_SETS = ev.LONGEST
+_COPY_SETS = ev.COPY_CLASSES + 1
+
+
+def log_odds(probability: float) -> float:
+    """The logarithm of the odds, with the probability kept off 0 and 1."""
+    probability = min(max(probability, LEAST), 1.0 - LEAST)
+    return math.log(probability / (1.0 - probability))
+
+
+class Buckets:
+    """How often candidates with the same evidence were emitted."""
+
+    def __init__(self, priors: list[float]) -> None:
+        """`priors` are the probabilities to start from."""
+        self.probabilities = list(priors)
+        self.observations = [PRIOR_STRENGTH] * len(priors)
+        self.log_odds = [log_odds(prior) for prior in priors]
+
+    def learn(self, bucket: int, emitted: bool) -> None:
+        """One more candidate of this bucket was emitted, or was not."""
+        seen = self.observations[bucket]
+        probability = self.probabilities[bucket]
+        probability += (emitted - probability) / (seen + 1.0)
+        self.probabilities[bucket] = probability
+        self.log_odds[bucket] = log_odds(probability)
+        if seen < MEMORY:
+            self.observations[bucket] = seen + 1.0
+
+    def dump(self) -> list[list[float]]:
+        """Bucket, probability and observations of each bucket that learned something."""
+        return [
+            [bucket, round(self.probabilities[bucket], 5), seen]
+            for bucket, seen in enumerate(self.observations)
+            if seen > PRIOR_STRENGTH
+        ]
+
+    def load(self, dumped: list[list[float]]) -> None:
+        """Takes over what dump gave. Raises an ordinary exception when it is something else."""
+        for bucket, probability, seen in dumped:
+            if not (0.0 <= probability <= 1.0 and PRIOR_STRENGTH <= seen <= MEMORY + 1.0):
+                raise ValueError("not the experience of a bucket")
+            self.probabilities[int(bucket)] = probability
+            self.observations[int(bucket)] = seen
+            self.log_odds[int(bucket)] = log_odds(probability)
+
+
+class Estimator:
+    """The model; see the module."""
+
+    def __init__(self) -> None:
+        """No experience: priors."""
+        self._conversation = Buckets(_text_priors(1.0))
+        self._store = Buckets(_text_priors(0.9))
+        self._runner_ups = Buckets(_runner_up_priors())
+        self._copy = Buckets(_copy_priors())
+        self._buckets = (self._conversation, self._store, self._runner_ups, self._copy)
+        start = [0.1, 0.075, 0.1, 0.075, 0.0375]
+        self._weights = [
+            [list(start) for _ in range(sets)]
+            for sets in (_LENGTH_SETS + 1, _LENGTH_SETS + 1, _COPY_SETS, ev.RUNNER_UP_BUCKETS)
+        ]
+        """Four families of sets, chosen by conversation, datastore, copy and runner-ups; a set
+        holds a weight for each source in that order, and a constant."""
+        self._biases = TokenBiases()
+
+    def probabilities(self, evidence: Evidence, least: float) -> list[tuple[float, int]]:
+        """Probability and token of the candidates with a probability of at least `least`, the
+        likeliest first."""
+        conversation, store, runner_ups, copy, constant = self._mixed(evidence)
+        base = constant
+        scores: dict[int, float] = {}
+        conversation_odds = self._conversation.log_odds
+        absent = conversation_odds[_absent(evidence.conversation_length)]
+        base += conversation * absent
+        store_odds = self._store.log_odds
+        absent_store = store_odds[_absent(evidence.store_length)]
+        base += store * absent_store
+        runner_up_odds = self._runner_ups.log_odds
+        absent_runner_up = runner_up_odds[evidence.unranked]
+        base += runner_ups * absent_runner_up
+        copy_odds = self._copy.log_odds
+        if evidence.copy_token >= 0:
+            base += copy * copy_odds[ev.COPY_CLASSES + evidence.copy_class]
+        for token, bucket in evidence.conversation.items():
+            scores[token] = base + conversation * (conversation_odds[bucket] - absent)
+        for token, bucket in evidence.store.items():
+            scores[token] = scores.get(token, base) + store * (store_odds[bucket] - absent_store)
+        for token, bucket in evidence.runner_ups.items():
+            scores[token] = scores.get(token, base) + runner_ups * (
+                runner_up_odds[bucket] - absent_runner_up
+            )
+        if evidence.copy_token >= 0:
+            scores[evidence.copy_token] = scores.get(evidence.copy_token, base) + copy * (
+                copy_odds[evidence.copy_class]
+                - copy_odds[ev.COPY_CLASSES + evidence.copy_class]
+            )
+        lowest = log_odds(least)
+        found: list[tuple[float, int]] = []
+        total = 0.0
+        constant, by_token, tables = self._biases.after(evidence.context)
+        for token, score in scores.items():
+            score += constant + by_token(token, 0.0)
+            for bias in tables:
+                score += bias(token, 0.0)
+            if score > lowest:
+                probability = 1.0 / (1.0 + math.exp(-score))
+                total += probability
+                found.append((probability, token))
+        found.sort(reverse=True)
+        if total > SURE:
+            return [(probability * SURE / total, token) for probability, token in found]
+        return found
+
+    def learn(self, evidence: Evidence, emitted: int) -> None:
+        """The token after `evidence` was `emitted`."""
+        sets = self._sets(evidence)
+        weights = self._mixed(evidence)
+        absent = (
+            _absent(evidence.conversation_length),
+            _absent(evidence.store_length),
+            evidence.unranked,
+        )
+        known = (evidence.conversation, evidence.store, evidence.runner_ups)
+        candidates = dict.fromkeys(chain(*known))
+        copying = evidence.copy_token >= 0
+        if copying:
+            candidates[evidence.copy_token] = None
+        gradient = [0.0] * len(weights)
+        for token in candidates:
+            places = [found.get(token, other) for found, other in zip(known, absent, strict=True)]
+            if copying:
+                is_next = token == evidence.copy_token
+                places.append(evidence.copy_class + (0 if is_next else ev.COPY_CLASSES))
+            inputs = [
+                buckets.log_odds[place]
+                for buckets, place in zip(self._buckets, places, strict=False)
+            ]
+            score = weights[-1] + self._biases.total(evidence.context, token)
+            for weight, odds in zip(weights, inputs, strict=False):
+                score += weight * odds
+            hit = token == emitted
+            error = hit - 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
+            for source, odds in enumerate(inputs):
+                gradient[source] += error * odds
+            gradient[-1] += error * 0.5
+            for buckets, place in zip(self._buckets, places, strict=False):
+                buckets.learn(place, hit)
+            self._biases.learn(evidence.context, token, error)
+        self._biases.finish(evidence.context)
+        for chosen in sets:
+            for source, slope in enumerate(gradient):
+                chosen[source] += slope * RATE / len(sets)
+
+    def _sets(self, evidence: Evidence) -> list[list[float]]:
+        """The weight sets that the state of each source chooses."""
+        by_conversation, by_store, by_copy, by_runner_ups = self._weights
+        return [
+            by_conversation[min(evidence.conversation_length, _LENGTH_SETS)],
+            by_store[min(evidence.store_length, _LENGTH_SETS)],
+            by_copy[evidence.copy_class if evidence.copy_token >= 0 else ev.COPY_CLASSES],
+            by_runner_ups[evidence.unranked],
+        ]
+
+    def _mixed(self, evidence: Evidence) -> list[float]:
+        first, second, third, fourth = self._sets(evidence)
+        return [a + b + c + d for a, b, c, d in zip(first, second, third, fourth, strict=True)]
+
+    def dump(self) -> dict[str, Any]:
+        """All that was learned, as JSON can hold it."""
+        return {
+            "buckets": [buckets.dump() for buckets in self._buckets],
+            "weights": [[[round(w, 5) for w in one] for one in sets] for sets in self._weights],
+            "biases": self._biases.dump(),
+        }
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        """Takes over what dump gave. Raises an ordinary exception when it is something else."""
+        for buckets, learned in zip(self._buckets, dumped["buckets"], strict=True):
+            buckets.load(learned)
+        for family, sets in zip(self._weights, dumped["weights"], strict=True):
+            for chosen, learned in zip(family, sets, strict=True):
+                for source, weight in zip(range(len(chosen)), learned, strict=True):
+                    if not math.isfinite(weight):
+                        raise ValueError("a weight that is no number")
+                    chosen[source] = float(weight)
+        self._biases.load(dumped["biases"])
+
+
+def _absent(longest: int) -> int:
+    """Bucket of the candidates that a text source does not know."""
+    return ev.MATCH_BUCKETS + min(longest, ev.LONGEST)
+
+
+def _text_priors(trust: float) -> list[float]:
+    """A ratio of counts, smoothed, and trusted the more the longer the match is."""
+    trusted_lengths = (0.30, 0.50, 0.62, 0.70, 0.76, 0.82, 0.85, 0.88)
+    priors: list[float] = []
+    for length, certainty in enumerate(trusted_lengths, 1):
+        for gap_factor in (1.0, 0.35, 0.15):
+            for recent_factor in (0.8, 1.0):
+                for count in ev.COUNTS:
+                    for other in ev.OTHERS:
+                        ratio = count / (count + other + 0.3 + 1.6 / length)
+                        sure = certainty + (1.0 - certainty) * min(1.0, (count - 1.0) / 10.0)
+                        prior = ratio * sure * gap_factor * recent_factor * trust
+                        priors.append(min(0.97, prior))
+    return priors + [0.04 - 0.003 * longest for longest in range(ev.LONGEST + 1)]
+
+
+def _runner_up_priors() -> list[float]:
+    after_one = (0.0, 0.30, 0.12, 0.07, 0.05, 0.0)
+    after_more = (0.03, 0.60, 0.15, 0.08, 0.05)
+    priors: list[float] = []
+    for _ in range(2):
+        for longer in range(ev.RANKS):
+            for single in range(ev.RANKS):
+                if 1 <= longer <= ev.KEPT:
+                    priors.append(after_more[longer])
+                elif 1 <= single <= ev.KEPT:
+                    priors.append(after_one[single] * (0.5 if longer == 0 else 1.0))
+                else:
+                    priors.append(0.02 if 0 in (longer, single) else 0.1)
+    return priors
+
+
+def _copy_priors() -> list[float]:
+    by_length = (0.50, 0.60, 0.70, 0.78, 0.85, 0.92, 0.96, 0.98)
+    goes_on = [chance * factor for factor in (1.0, 0.85, 0.7) for chance in by_length]
+    return goes_on + [(1.0 - chance) * 0.15 for chance in goes_on] + [0.1]

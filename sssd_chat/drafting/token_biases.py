@@ -1,0 +1,135 @@
+"""Learned corrections for single tokens: sparse weights of the estimator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+RATES = (0.2, 0.2, 0.2)
+"""Learning rates of a candidate's bias after the last token, the one before, the one before that."""
+CANDIDATE_RATE = 0.05
+"""Learning rate of the bias of a candidate anywhere."""
+LAST_RATE = 0.04
+"""Learning rate of the bias of all candidates after a last token."""
+LIMITS = (12_000, 8_000, 8_000)
+"""Biases kept for each distance; contexts that were longest unused are dropped."""
+SINGLE_LIMIT = 8_000
+"""Biases kept of candidates, and of last tokens."""
+NEGLIGIBLE_ERROR = 0.004
+"""Errors this small teach a bias nothing worth its memory."""
+
+Lookup = Callable[[int, float], float]
+_NOTHING: dict[int, float] = {}
+
+
+class _Pairs:
+    """Biases by context token, then candidate; the contexts in order of use."""
+
+    def __init__(self, rate: float, limit: int) -> None:
+        self.rate = rate
+        self.limit = limit
+        self.table: dict[int, dict[int, float]] = {}
+        self.size = 0
+
+    def learn(self, context: int, token: int, error: float) -> None:
+        row = self.table.get(context)
+        if row is None:
+            row = self.table[context] = {}
+        if token not in row:
+            row[token] = 0.0
+            self.size += 1
+        row[token] += self.rate * error
+
+    def touch(self, context: int) -> None:
+        """Makes `context` the one used last, and drops the oldest beyond the limit."""
+        row = self.table.pop(context, None)
+        if row is not None:
+            self.table[context] = row
+        while self.size > self.limit:
+            self.size -= len(self.table.pop(next(iter(self.table))))
+
+
+class TokenBiases:
+    """Sums of biases to add to the log odds of a candidate."""
+
+    def __init__(self) -> None:
+        """No experience: all biases are 0."""
+        self._pairs = [
+            _Pairs(rate, limit) for rate, limit in zip(RATES, LIMITS, strict=True)
+        ]
+        self._candidates: dict[int, float] = {}
+        self._last: dict[int, float] = {}
+
+    def after(self, context: tuple[int, ...]) -> tuple[float, Lookup, list[Lookup]]:
+        """What a context fixes: the bias of all candidates, the lookup by candidate, and one
+        lookup by candidate for each token of the context that is known."""
+        rows = [
+            pairs.table[token].get
+            for pairs, token in zip(self._pairs, context, strict=False)
+            if token in pairs.table
+        ]
+        return self._last.get(context[0], 0.0), self._candidates.get, rows
+
+    def total(self, context: tuple[int, ...], token: int) -> float:
+        """The bias of a candidate after a context, its last token first."""
+        bias = self._last.get(context[0], 0.0) + self._candidates.get(token, 0.0)
+        for pairs, other in zip(self._pairs, context, strict=False):
+            bias += pairs.table.get(other, _NOTHING).get(token, 0.0)
+        return bias
+
+    def learn(self, context: tuple[int, ...], token: int, error: float) -> None:
+        """A candidate's log odds were off in the direction of `error`."""
+        if -NEGLIGIBLE_ERROR < error < NEGLIGIBLE_ERROR:
+            return
+        for pairs, other in zip(self._pairs, context, strict=False):
+            pairs.learn(other, token, error)
+        _add(self._candidates, token, CANDIDATE_RATE * error)
+        _add(self._last, context[0], LAST_RATE * error)
+
+    def finish(self, context: tuple[int, ...]) -> None:
+        """All candidates of a context have been learned from."""
+        for pairs, other in zip(self._pairs, context, strict=False):
+            pairs.touch(other)
+
+    def dump(self) -> dict[str, list[list[float]]]:
+        """All of it as numbers, longest unused first; biases too small to matter left out."""
+        dumped: dict[str, list[list[float]]] = {
+            f"pairs{distance}": [
+                [context, *(part for item in kept for part in item)]
+                for context, row in pairs.table.items()
+                if (kept := _rounded(row))
+            ]
+            for distance, pairs in enumerate(self._pairs, 1)
+        }
+        dumped["candidates"] = [list(item) for item in _rounded(self._candidates)]
+        dumped["last"] = [list(item) for item in _rounded(self._last)]
+        return dumped
+
+    def load(self, dumped: dict[str, list[list[float]]]) -> None:
+        """Takes over what dump gave. Raises an ordinary exception when it is something else."""
+        for distance, pairs in enumerate(self._pairs, 1):
+            pairs.table = {
+                int(context): _checked(zip(parts[::2], parts[1::2], strict=True))
+                for context, *parts in dumped[f"pairs{distance}"]
+            }
+            pairs.size = sum(map(len, pairs.table.values()))
+        self._candidates = _checked((token, bias) for token, bias in dumped["candidates"])
+        self._last = _checked((token, bias) for token, bias in dumped["last"])
+
+
+def _add(table: dict[int, float], token: int, step: float) -> None:
+    """Adds to one bias, which becomes the one used last; drops the oldest beyond the limit."""
+    table[token] = table.pop(token, 0.0) + step
+    if len(table) > SINGLE_LIMIT:
+        del table[next(iter(table))]
+
+
+def _rounded(row: dict[int, float]) -> list[tuple[int, float]]:
+    return [(token, round(bias, 3)) for token, bias in row.items() if abs(bias) >= 0.01]
+
+
+def _checked(items: Iterable[tuple[float, float]]) -> dict[int, float]:
+    table = {int(token): float(bias) for token, bias in items}
+    if not all(map(math.isfinite, table.values())):
+        raise ValueError("a bias that is no number")
+    return table

@@ -1,0 +1,250 @@
+"""The engine thread, as the screen sees it, with a tiny model in the real llama.cpp."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.conversation.backend import EngineThread
+from sssd_chat.conversation.events import (
+    AnswerDone,
+    AnswerFailed,
+    AnswerStep,
+    Drafting,
+    Event,
+    ModelFailed,
+    ModelLoading,
+    ModelReady,
+    Notice,
+    PromptRead,
+    StoppedBy,
+)
+from sssd_chat.conversation.history import ChatRecorder, History
+from sssd_chat.conversation.session import ChatSettings
+from sssd_chat.generation.engine import GenerationSettings
+from sssd_chat.generation.loading import EngineSettings
+from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
+
+
+class Screen:
+    """Collects events until one of a kind comes."""
+
+    def __init__(self, backend: EngineThread) -> None:
+        self.backend = backend
+        self.seen: list[Event] = []
+        self.coming: list[Event] = []
+
+    def wait_for(self, *kinds: type) -> Event:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            self.coming += self.backend.events()
+            while self.coming:
+                event = self.coming.pop(0)
+                self.seen.append(event)
+                if isinstance(event, kinds):
+                    return event
+            time.sleep(0.002)
+        raise AssertionError(f"no {kinds} in {self.seen[-5:]}")
+
+    def of(self, kind: type) -> list:
+        return [event for event in self.seen if isinstance(event, kind)]
+
+
+Start = Callable[..., Screen]
+
+
+@pytest.fixture
+def start(models: Path, home: Path) -> Iterator[Start]:
+    backends: list[EngineThread] = []
+
+    def begin(
+        path: Path | None = None,
+        max_tokens: int | None = 30,
+        context: int = 1024,
+        template: str | None = CHATML_TEMPLATE,
+        architecture: Architecture = Architecture.LLAMA,
+        drafting: bool = True,
+    ) -> Screen:
+        path = path or tiny_model(models, architecture, chat_template=template)
+        backend = EngineThread(
+            lambda: EngineSettings(path, context, threads=1),
+            lambda: ChatSettings(
+                generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting)
+            ),
+            ChatRecorder(home / "history.db"),
+        )
+        backends.append(backend)
+        backend.start()
+        return Screen(backend)
+
+    yield begin
+    for backend in backends:
+        backend.close()
+
+
+def test_a_question_gets_its_answer_in_steps(start: Start) -> None:
+    screen = start()
+    screen.backend.send("hello")
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.stopped_by is StoppedBy.LENGTH
+    assert screen.of(ModelLoading) and screen.of(ModelReady) and screen.of(PromptRead)
+    steps = screen.of(AnswerStep)
+    assert "".join(step.text for step in steps) == done.text
+    assert sum(step.step.emitted for step in steps) == done.answer.emitted == 30
+    # Each event owns its sums.
+    assert [step.answer.steps for step in steps] == list(range(1, len(steps) + 1))
+    read = screen.of(PromptRead)
+    assert read[0].done == read[0].reused == 0
+    assert read[-1].done == read[-1].total == done.answer.prompt_tokens
+
+
+def test_the_second_question_reuses_the_first_turn(start: Start) -> None:
+    screen = start()
+    screen.backend.send("hello")
+    screen.wait_for(AnswerDone)
+    screen.seen.clear()
+    screen.backend.send("more")
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert screen.of(PromptRead)[0].reused == done.answer.reused_tokens > 30
+
+
+def test_cancelling_keeps_the_partial_answer(start: Start, home: Path) -> None:
+    screen = start(max_tokens=None)
+    screen.backend.send("hello")
+    screen.wait_for(AnswerStep)
+    screen.backend.cancel()
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.stopped_by is StoppedBy.CANCELLED
+    assert "".join(step.text for step in screen.of(AnswerStep)) == done.text
+    screen.backend.close()
+    history = History(home / "history.db")
+    (_, question), (_, answer) = history.turns(history.last_chat() or 0)
+    assert (question.text, answer.text, answer.status) == ("hello", done.text, "stopped")
+    history.close()
+
+
+def test_cancelling_before_the_model_is_there(start: Start) -> None:
+    screen = start()
+    screen.backend.send("hello")
+    screen.backend.cancel()
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.stopped_by is StoppedBy.CANCELLED
+
+
+def test_cancelling_while_the_prompt_is_read(start: Start) -> None:
+    screen = start(context=4096)
+    screen.wait_for(ModelReady)
+    screen.backend.send("word " * 700)
+    screen.wait_for(PromptRead)
+    screen.backend.cancel()
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.stopped_by is StoppedBy.CANCELLED
+    screen.backend.send("short")
+    assert screen.wait_for(AnswerDone, AnswerFailed)
+
+
+def test_a_second_question_while_one_is_answered_is_ignored(start: Start) -> None:
+    screen = start()
+    screen.backend.send("hello")
+    screen.backend.send("again")
+    screen.wait_for(AnswerDone)
+    time.sleep(0.05)
+    later = screen.coming + screen.backend.events()
+    assert not [event for event in later if isinstance(event, AnswerStep)]
+
+
+def test_a_new_chat_stops_the_answer_and_forgets(start: Start) -> None:
+    screen = start(max_tokens=None)
+    screen.backend.send("hello")
+    screen.wait_for(AnswerStep)
+    screen.backend.new_chat()
+    screen.wait_for(AnswerDone)
+    screen.backend.send("hello")
+    screen.seen.clear()
+    read = screen.wait_for(PromptRead)
+    assert isinstance(read, PromptRead)
+    assert read.reused == 0
+
+
+def test_drafts_can_be_switched_while_an_answer_is_written(start: Start) -> None:
+    screen = start(max_tokens=None)
+    screen.backend.send("hello")
+    screen.wait_for(AnswerStep)
+    screen.backend.set_drafting(False)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        step = screen.wait_for(AnswerStep)
+        assert isinstance(step, AnswerStep)
+        if step.step.drafting is Drafting.OFF_BY_USER:
+            break
+    assert step.step.drafting is Drafting.OFF_BY_USER
+
+
+def test_a_switch_between_answers_holds_for_the_next(start: Start) -> None:
+    screen = start()
+    screen.wait_for(ModelReady)
+    screen.backend.set_drafting(False)
+    screen.backend.send("hello")
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.drafted == 0
+    assert done.answer.drafting is Drafting.OFF_BY_USER
+
+
+def test_a_file_that_is_no_model_is_told_and_questions_fail(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF" + b"\x00" * 100)
+    screen = start(path=path)
+    failed = screen.wait_for(ModelFailed)
+    assert isinstance(failed, ModelFailed)
+    assert "broken.gguf" in failed.message
+    screen.backend.send("hello")
+    assert screen.wait_for(AnswerFailed)
+
+
+def test_a_question_too_long_fails_and_the_next_is_answered(start: Start) -> None:
+    screen = start(context=128)
+    screen.backend.send("word " * 500)
+    failed = screen.wait_for(AnswerFailed)
+    assert isinstance(failed, AnswerFailed)
+    assert "context" in failed.message
+    screen.backend.send("hi")
+    assert screen.wait_for(AnswerDone)
+
+
+def test_a_default_template_is_told(start: Start) -> None:
+    screen = start(template=None)
+    notice = screen.wait_for(Notice)
+    assert isinstance(notice, Notice)
+    assert "template" in notice.message
+
+
+def test_a_recurrent_model_says_why_it_is_not_drafted_for(start: Start) -> None:
+    screen = start(architecture=Architecture.MAMBA)
+    ready = screen.wait_for(ModelReady)
+    assert isinstance(ready, ModelReady)
+    assert ready.info.drafting is Drafting.IMPOSSIBLE
+
+
+def test_closing_while_an_answer_is_written_ends_at_once(start: Start) -> None:
+    screen = start(max_tokens=None, context=4096)
+    screen.backend.send("hello")
+    screen.wait_for(AnswerStep)
+    began = time.monotonic()
+    screen.backend.close()
+    assert time.monotonic() - began < 5
+
+
+def test_a_screen_that_reads_nothing_does_not_hang_the_end(start: Start) -> None:
+    screen = start(max_tokens=None, context=4096)
+    screen.backend.send("hello")
+    time.sleep(0.5)
+    screen.backend.close()

@@ -1,0 +1,160 @@
+"""Nothing that was kept is lost, whatever happens to the program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.conversation.history import ChatRecorder, History, StoredTurn
+from sssd_chat.errors import UserError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "history.db"
+
+
+def stored(path: Path) -> list[StoredTurn]:
+    history = History(path)
+    try:
+        chat = history.last_chat()
+        return [] if chat is None else [turn for _, turn in history.turns(chat)]
+    finally:
+        history.close()
+
+
+def test_a_chat_is_kept_and_read_again(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    assert recorder.question("hello", "be kind", "tiny")
+    recorder.answer("go", [1, 2], "streaming")
+    recorder.answer("good", [1, 2, 3], "done")
+    assert recorder.question("more", "be kind", "tiny")
+    recorder.answer("ye", [4], "stopped")
+    recorder.close()
+    assert stored(path) == [
+        StoredTurn("user", "hello", "done"),
+        StoredTurn("assistant", "good", "done"),
+        StoredTurn("user", "more", "done"),
+        StoredTurn("assistant", "ye", "stopped"),
+    ]
+    tokens = sqlite3.connect(path).execute("SELECT tokens FROM turns WHERE id = 2").fetchone()[0]
+    assert len(tokens) == 12
+
+
+def test_a_chat_goes_on_where_it_was(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    recorder.question("hello", "", "tiny")
+    recorder.answer("good", [1], "done")
+    recorder.close()
+    recorder = ChatRecorder(path, resume=True)
+    assert [turn.text for turn in recorder.earlier()] == ["hello", "good"]
+    recorder.question("more", "", "tiny")
+    recorder.close()
+    assert [turn.text for turn in stored(path)] == ["hello", "good", "more"]
+
+
+def test_a_new_chat_is_a_chat_of_its_own(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    recorder.question("one", "", "tiny")
+    recorder.new_chat()
+    recorder.question("two", "", "tiny")
+    recorder.close()
+    assert [turn.text for turn in stored(path)] == ["two"]
+
+
+def test_only_the_owner_can_read(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    recorder.question("secret", "", "tiny")
+    for file in [path, *path.parent.glob("history.db*")]:
+        assert file.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
+    recorder.close()
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800 alone", "🙂" * 3, "x" * 1_000_000, "‮abc"])
+def test_any_text_can_be_kept(path: Path, text: str) -> None:
+    recorder = ChatRecorder(path)
+    assert recorder.question(text, text, "tiny")
+    recorder.answer(text, [1], "done")
+    recorder.close()
+    assert stored(path)[0].text == text.encode("utf-8", "replace").decode()
+
+
+def test_a_killed_program_leaves_question_and_partial_answer(path: Path) -> None:
+    script = f"""
+        import sys, time
+        from pathlib import Path
+        from sssd_chat.conversation.history import ChatRecorder
+        recorder = ChatRecorder(Path({str(path)!r}))
+        recorder.question("hello", "", "tiny")
+        print("asked", flush=True)
+        for n in range(10_000):
+            recorder.answer("word " * n, list(range(n)), "streaming")
+            time.sleep(0.001)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asked\n"
+    threading.Event().wait(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    turns = stored(path)
+    assert turns[0] == StoredTurn("user", "hello", "done")
+    assert turns[1].status == "streaming"
+    assert turns[1].text.startswith("word ")
+
+
+def test_several_programs_write_at_once(path: Path) -> None:
+    script = f"""
+        import sys
+        from pathlib import Path
+        from sssd_chat.conversation.history import ChatRecorder
+        recorder = ChatRecorder(Path({str(path)!r}))
+        for n in range(20):
+            assert recorder.question(f"{{sys.argv[1]}} {{n}}", "", "tiny"), recorder.problem
+            recorder.answer("yes", [n], "done")
+        recorder.close()
+        assert not recorder.problem
+    """
+    processes = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(script), str(n)]) for n in range(4)
+    ]
+    assert [process.wait() for process in processes] == [0] * 4
+    count = sqlite3.connect(path).execute("SELECT count(*) FROM turns").fetchone()[0]
+    assert count == 4 * 20 * 2
+
+
+def test_a_disk_that_refuses_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where the folder should be")
+    recorder = ChatRecorder(tmp_path / "data" / "history.db")
+    assert not recorder.question("hello", "", "tiny")
+    assert "not being kept" in recorder.problem
+    recorder.answer("good", [1], "done")
+    recorder.close()
+
+
+def test_a_database_that_is_none_is_told(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(UserError, match="not a readable database"):
+        History(path)
+    assert path.read_bytes().startswith(b"not a database")
+
+
+def test_a_newer_database_is_left_alone(path: Path) -> None:
+    History(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(UserError, match="newer version"):
+        History(path)

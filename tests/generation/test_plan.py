@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sssd_chat.generation.plan import plan_drafts
+from tests.trees import random_tree
+
+
+def random_drafts(rng: random.Random, count: int) -> list:
+    drafts = []
+    for _ in range(count):
+        tree = random_tree(rng, rng.randrange(0, 12), 50)
+        tree.probabilities = sorted((rng.random() for _ in range(len(tree))), reverse=True)
+        drafts.append(tree)
+    return drafts
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_other_sizes_would_give_more_tokens_a_second(seed: int) -> None:
+    rng = random.Random(seed)
+    drafts = random_drafts(rng, rng.randrange(1, 4))
+    # Any staircase, falling in places.
+    seconds = [0.0] + [rng.uniform(1, 3) + 0.2 * n for n in range(60)]
+    planned = plan_drafts(drafts, seconds, 100)
+    roots = len(drafts)
+
+    def rate(nodes: list[float]) -> float:
+        size = roots + len(nodes)
+        return (roots + sum(nodes)) / min(seconds[size:])
+
+    best = rate([])
+    ranked = sorted((p for tree in drafts for p in tree.probabilities), reverse=True)
+    for count in range(len(ranked) + 1):
+        best = max(best, rate(ranked[:count]))
+    chosen = [p for tree in planned for p in tree.probabilities]
+    assert rate(chosen) == pytest.approx(best)
+    for tree, draft in zip(planned, drafts, strict=True):
+        tree.check_integrity()
+        assert tree.tokens == draft.tokens[: len(tree)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_tree_has_more_leaves_than_allowed(seed: int) -> None:
+    rng = random.Random(seed)
+    drafts = random_drafts(rng, 2)
+    for most in (1, 2, 5):
+        for tree in plan_drafts(drafts, [0.0] + [1.0] * 60, most):
+            leaves = set(range(len(tree))) - set(tree.parents)
+            assert len(leaves) <= most
