@@ -42,6 +42,6 @@ def step_cost_folder() -> Path:
     return data_folder() / "step-cost"
 
 
-def drafting_folder() -> Path:
-    """What the drafter learned, one folder for each vocabulary and model."""
-    return data_folder() / "drafting"
+def experience_folder() -> Path:
+    """What the drafter learned, one file for each vocabulary and model."""
+    return data_folder() / "experience"

@@ -17,6 +17,7 @@ from sssd_chat.drafting import (
     ObservedStep,
     PlainDrafter,
     ReferenceDrafter,
+    SssdDrafter,
 )
 from sssd_chat.drafting.reference import published_size
 from sssd_chat.drafting.size import best_size, floor, padded_sizes
@@ -145,6 +146,7 @@ def _policy(name: str, store: GrowingSource | None, largest_batch: int) -> _Poli
     makers: dict[str, Callable[[], _Policy]] = {
         "plain": lambda: _Policy(PlainDrafter(), 1, False),
         "prompt-lookup": lambda: _Policy(PromptLookupDrafter(), largest_batch, False),
+        "sssd": lambda: _Policy(SssdDrafter(datastore=store), None, True),
     }
     if name not in makers:
         raise UserError(f"there is no policy {name!r}; choose from {', '.join(POLICIES)}")

@@ -109,8 +109,9 @@ def _answer(options: argparse.Namespace, question: str, interrupt: Interrupt) ->
     times.load = time.perf_counter() - times.started
     try:
         session = ChatSession(loaded, shared.chat_settings(options))
-        if session.template.notice and not options.quiet:
-            print(f"sssd-chat: {session.template.notice}", file=sys.stderr)
+        for notice in (loaded.notice, session.template.notice):
+            if notice and not options.quiet:
+                print(f"sssd-chat: {notice}", file=sys.stderr)
         generation = _write(session, question, options, interrupt)
         _report(options, loaded, generation, times)
         if generation.stopped_by is not None and generation.stopped_by.value == "cancelled":

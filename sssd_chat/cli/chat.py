@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sssd_chat import __version__
+from sssd_chat import __version__, paths
 from sssd_chat.cli import options as shared
 
 
@@ -44,12 +44,13 @@ def run(arguments: Sequence[str]) -> int:
     except NoModel as error:
         run_chat(None, str(error))
         return error.exit_code
-    return run_chat(_backend(options), "")
-
-
-def _backend(options: argparse.Namespace):  # type: ignore[no-untyped-def]
     from sssd_chat.conversation.backend import EngineThread
+    from sssd_chat.conversation.history import ChatRecorder
 
-    return EngineThread(
-        lambda: shared.engine_settings(options), lambda: shared.chat_settings(options)
+    # The settings are made in the engine thread: it may take its time to import the engine.
+    backend = EngineThread(
+        lambda: shared.engine_settings(options),
+        lambda: shared.chat_settings(options),
+        ChatRecorder(paths.history_file()),
     )
+    return run_chat(backend, "")

@@ -108,6 +108,7 @@ def engine_settings(options: argparse.Namespace) -> EngineSettings:
         options.threads,
         options.gpu_layers,
         cost_folder=paths.step_cost_folder(),
+        experience_folder=paths.experience_folder(),
     )
 
 

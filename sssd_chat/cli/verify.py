@@ -36,15 +36,16 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
-    from sssd_chat.cli.main import INTERRUPTED
-    from sssd_chat.generation.loading import LoadCancelled, load_engine
-    from sssd_chat.logs import start_logging
-
     command = parser()
     options = command.parse_args(arguments)
     if options.no_draft:
         command.error("--no-draft leaves nothing to compare")
     question = read_question(options.prompt, command)
+
+    from sssd_chat.cli.main import INTERRUPTED
+    from sssd_chat.generation.loading import LoadCancelled, load_engine
+    from sssd_chat.logs import start_logging
+
     start_logging()
     with Interrupt() as interrupt:
         try:
@@ -63,7 +64,6 @@ def _verify(
     from sssd_chat.cli.main import INTERRUPTED
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.generation.comparison import compare
-    from sssd_chat.generation.drafters import make_drafter
 
     if not loaded.target.can_verify_trees:
         print("identical: this model cannot take a token back, so it is never drafted for")
@@ -75,7 +75,7 @@ def _verify(
     progress = _Progress(options.quiet, interrupt)
     explained = True
     for name, generation in _modes(settings.generation, loaded.target.context_length, len(prompt)):
-        result = compare(loaded.engine, prompt, generation, make_drafter, progress)
+        result = compare(loaded.engine, prompt, generation, loaded.new_drafter, progress)
         progress.clear()
         if result is None:
             return INTERRUPTED

@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 
 _WAITING_EVENTS = 1024
 _CHECKPOINT_SECONDS = 1.0
+_SAVE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class EngineThread:
         self._drafting_wanted = True
         self._busy = threading.Event()
         self._reused: int | None = None
+        self._next_save = time.monotonic() + _SAVE_SECONDS
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     # Called by the screen
@@ -192,8 +194,9 @@ class EngineThread:
         if not session.settings.generation.drafting:
             self._drafting_wanted = False
         self._emit(ModelReady(_model_info(loaded, session)))
-        if session.template.notice:
-            self._emit(Notice(session.template.notice))
+        for notice in (loaded.notice, session.template.notice):
+            if notice:
+                self._emit(Notice(notice))
         while not isinstance(command := self._commands.get(), _Close):
             if isinstance(command, _NewChat):
                 session.reset()
@@ -201,8 +204,14 @@ class EngineThread:
                     self._recorder.new_chat()
                 continue
             self._answer(session, command.text)
-            loaded.save_cost()
+            self._save_now_and_then(loaded)
             self._busy.clear()
+
+    def _save_now_and_then(self, loaded: LoadedEngine) -> None:
+        """What was learned is kept at the end; a crash may cost a few minutes of it."""
+        if time.monotonic() >= self._next_save:
+            loaded.save()
+            self._next_save = time.monotonic() + _SAVE_SECONDS
 
     def _answer(self, session: ChatSession, question: str) -> None:
         """Answers one question; whatever happens, exactly one AnswerDone or AnswerFailed comes."""

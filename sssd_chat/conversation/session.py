@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from sssd_chat.conversation.templates import ChatTemplate, Message
 from sssd_chat.errors import UserError
-from sssd_chat.generation.drafters import make_drafter
 from sssd_chat.generation.engine import (
     Conversation,
     Generation,
@@ -55,7 +54,7 @@ class ChatSession:
         self.template = ChatTemplate(loaded.model.chat_template, loaded.model.vocabulary)
         self.messages: list[Message] = []
         """Questions and answers so far."""
-        self._conversation: Conversation[State] = self._engine.open(make_drafter())
+        self._conversation: Conversation[State] = self._engine.open(loaded.new_drafter())
         self._known: _KnownText | None = None
 
     @property
@@ -75,7 +74,7 @@ class ChatSession:
     def reset(self) -> None:
         """Begins an empty conversation; nothing of the old one stays in the drafts."""
         self._engine.close(self._conversation)
-        self._conversation = self._engine.open(make_drafter())
+        self._conversation = self._engine.open(self._loaded.new_drafter())
         self.messages = []
         self._known = None
 

@@ -20,7 +20,7 @@ PRIOR_STRENGTH = 6.0
 """Observations that the prior of a bucket is worth."""
 MEMORY = 1000.0
 """Observations after which a bucket forgets as fast as it learns."""
-RATE = 0.03
+RATE = 0.015
 """Step of the gradient descent on the weights."""
 LEAST = 0.0005
 """Probabilities stay this far from 0 and 1."""
@@ -124,7 +124,6 @@ class Estimator:
                 copy_odds[evidence.copy_class]
                 - copy_odds[ev.COPY_CLASSES + evidence.copy_class]
             )
-        lowest = log_odds(least)
         found: list[tuple[float, int]] = []
         total = 0.0
         constant, by_token, tables = self._biases.after(evidence.context)
@@ -132,9 +131,9 @@ class Estimator:
             score += constant + by_token(token, 0.0)
             for bias in tables:
                 score += bias(token, 0.0)
-            if score > lowest:
-                probability = 1.0 / (1.0 + math.exp(-score))
-                total += probability
+            probability = 1.0 / (1.0 + math.exp(-score))
+            total += probability
+            if probability >= least:
                 found.append((probability, token))
         found.sort(reverse=True)
         if total > SURE:

@@ -19,8 +19,16 @@ ORDERS = 6
 """Longest context that the conversation trie matches; longer agreement is a copy's affair."""
 LEAST_BRANCH = 0.005
 """Candidates less likely than this at their place are not drafted whatever a node costs."""
+LIKELY_BEST = 0.9
+"""A node is not expanded when a child with this chance would not get into the draft."""
+CONTEXT = 3
+"""Last tokens that the estimator is told."""
 RUNNER_UPS = "runner-ups"
 """Origin of nodes that only runner-ups know."""
+
+
+_Candidate = tuple[float, int, int]
+"""Minus the probability, the parent node and the token."""
 
 
 class _Place:
@@ -75,18 +83,16 @@ class SssdDrafter:
             return tree
         # The best candidates in falling order, those before `len(tree)` already in the tree. A
         # child is less likely than its parent, so it always sorts in behind it.
-        queue: list[tuple[float, int, int, int]] = []
-        places = [self._root()]
-        self._expand(places[-1], ROOT, 1.0, floor, budget, queue)
+        queue: list[_Candidate] = []
+        places = {ROOT: self._root()}
+        self._expand(places[ROOT], ROOT, 1.0, floor, budget, queue)
         while len(tree) < len(queue):
-            falling, _, parent, token = queue[len(tree)]
+            falling, parent, token = queue[len(tree)]
             node = tree.add(token, parent, -falling, self._origin(parent, token))
             least = -queue[-1][0] if len(queue) == budget else floor
-            place = None
             if -falling * LIKELY_BEST > least:
-                place = self._child(places[parent + 1], token)
-                self._expand(place, node, -falling, floor, budget, queue)
-            places.append(place)
+                places[node] = self._child(places[parent], token)
+                self._expand(places[node], node, -falling, floor, budget, queue)
         return tree
 
     def observe(self, step: ObservedStep) -> None:
@@ -106,3 +112,64 @@ class SssdDrafter:
             if place < len(step.path):
                 node = step.path[place]
         self._drafted = {}
+
+    def _expand(
+        self,
+        place: _Place,
+        node: int,
+        reach: float,
+        floor: float,
+        budget: int,
+        queue: list[_Candidate],
+    ) -> None:
+        """Puts the children of a node, itself accepted with the chance `reach`, into the queue."""
+        evidence = self._drafted[node] = self._evidence(place)
+        least = max(LEAST_BRANCH, floor / reach)
+        if len(queue) == budget:
+            least = max(least, -queue[-1][0] / reach)
+        if least >= 1.0:
+            return
+        for probability, token in self.experience.estimator.probabilities(evidence, least):
+            falling = -probability * reach
+            if len(queue) == budget:
+                if falling >= queue[-1][0]:
+                    return
+                queue.pop()
+            insort(queue, (falling, node, token))
+
+    def _root(self) -> _Place:
+        conversation = self._conversation
+        tokens = conversation.tokens
+        return _Place(
+            tuple(tokens[: -CONTEXT - 1 : -1]),
+            conversation.trie.keys,
+            conversation.pointer,
+            None if self._datastore is None else self._datastore.cursor(tokens),
+        )
+
+    def _child(self, parent: _Place, token: int) -> _Place:
+        keys = advanced_keys(parent.keys, token, ORDERS)
+        return _Place(
+            (token, *parent.context[: CONTEXT - 1]),
+            keys,
+            self._conversation.advanced(parent.copy, keys, token),
+            None if parent.store is None else parent.store.advance(token),
+        )
+
+    def _evidence(self, place: _Place) -> Evidence:
+        copy = place.copy
+        return Evidence(
+            place.context,
+            bucketed(TrieCursor(self._conversation.trie, place.keys).matches()),
+            ({}, 0) if place.store is None else bucketed(place.store.matches()),
+            ranked(self.experience.runner_ups.tables, place.keys),
+            (-1, 0) if copy is None else (self._conversation.tokens[copy.place], copy_class(copy)),
+        )
+
+    def _origin(self, parent: int, token: int) -> str:
+        evidence = self._drafted[parent]
+        if token in evidence.conversation or token == evidence.copy_token:
+            return self._conversation.name
+        if self._datastore is not None and token in evidence.store:
+            return self._datastore.name
+        return RUNNER_UPS

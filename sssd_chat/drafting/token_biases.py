@@ -11,11 +11,11 @@ CANDIDATE_RATE = 0.05
 """Learning rate of the bias of a candidate anywhere."""
 LAST_RATE = 0.04
 """Learning rate of the bias of all candidates after a last token."""
-LIMITS = (12_000, 8_000, 8_000)
+LIMITS = (40_000, 40_000, 40_000)
 """Biases kept for each distance; contexts that were longest unused are dropped."""
-SINGLE_LIMIT = 8_000
+SINGLE_LIMIT = 12_000
 """Biases kept of candidates, and of last tokens."""
-NEGLIGIBLE_ERROR = 0.004
+NEGLIGIBLE_ERROR = 0.01
 """Errors this small teach a bias nothing worth its memory."""
 
 Lookup = Callable[[int, float], float]

@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+from sssd_chat.drafting import Drafter, Experience, SssdDrafter
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.probe import probe
@@ -37,6 +38,8 @@ class EngineSettings:
     """Conversations at once."""
     cost_folder: Path | None = None
     """Where measured step costs are kept; None for nowhere."""
+    experience_folder: Path | None = None
+    """Where the drafter's experience is kept; None for nowhere."""
 
 
 @dataclass(slots=True)
@@ -46,21 +49,31 @@ class LoadedEngine:
     model: Model
     target: Target
     engine: Engine[TargetSequence]
+    experience: Experience
+    """What drafting learned about this model; shared by all its conversations."""
     cost_file: Path | None
+    experience_file: Path | None
+    notice: str = ""
+    """Something about the loading that the user should know, in one sentence."""
 
-    def save_cost(self) -> None:
-        """Keeps what was learned about step costs; a disk that refuses is only logged, since the
-        next start measures again."""
-        if self.cost_file is None or not self.engine.cost.is_known:
-            return
+    def new_drafter(self) -> Drafter:
+        """A drafter for a new conversation."""
+        return SssdDrafter(self.experience)
+
+    def save(self) -> None:
+        """Keeps what was learned about step costs and drafts. A disk that refuses is only logged:
+        the next start learns again."""
         try:
-            self.engine.cost.save(self.cost_file)
+            if self.cost_file is not None and self.engine.cost.is_known:
+                self.engine.cost.save(self.cost_file)
+            if self.experience_file is not None and self.target.can_verify_trees:
+                self.experience.save(self.experience_file)
         except OSError as error:
-            log.warning("The step costs could not be kept in %s: %s", self.cost_file, error)
+            log.warning("What was learned could not be kept: %s", error)
 
     def close(self) -> None:
-        """Keeps the step costs and frees everything."""
-        self.save_cost()
+        """Keeps what was learned and frees everything."""
+        self.save()
         self.target.close()
         self.model.close()
 
@@ -81,12 +94,16 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     cost_file = _cost_file(settings, model, target)
     largest = MAX_DRAFT + settings.sequences
     cost = StepCost.load(cost_file, largest) if cost_file else StepCost(largest)
+    experience_file = _experience_file(settings, model)
+    experience, notice = (
+        Experience.load(experience_file) if experience_file else (Experience(), None)
+    )
     engine = Engine(target, model.vocabulary, cost)
     if target.can_verify_trees:
         probe(target, cost)
-    loaded = LoadedEngine(model, target, engine, cost_file)
-    loaded.save_cost()
-    return loaded
+    return LoadedEngine(
+        model, target, engine, experience, cost_file, experience_file, notice or ""
+    )
 
 
 def _cost_file(settings: EngineSettings, model: Model, target: Target) -> Path | None:
@@ -94,13 +111,23 @@ def _cost_file(settings: EngineSettings, model: Model, target: Target) -> Path |
     if settings.cost_folder is None:
         return None
     layers = settings.gpu_layers if model.on_gpu else 0
-    key = "\n".join(
-        [
-            model.path.name,
-            str(model.header.file_bytes),
-            build_features(),
-            str(layers),
-            str(target.threads),
-        ]
+    key = (
+        model.path.name,
+        model.header.model_bytes,
+        build_features(),
+        layers,
+        target.threads,
     )
-    return settings.cost_folder / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+    return settings.cost_folder / f"{_hash(key)}.json"
+
+
+def _experience_file(settings: EngineSettings, model: Model) -> Path | None:
+    """One file for each vocabulary and model."""
+    if settings.experience_folder is None:
+        return None
+    name = f"{model.vocabulary.fingerprint}-{_hash((model.name, model.header.model_bytes))}"
+    return settings.experience_folder / name
+
+
+def _hash(key: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import tempfile
 import traceback
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.text import for_display
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
+_SWITCH_SECONDS = 0.0005
 _LOGGER = logging.getLogger("sssd_chat.tui")
 
 
@@ -98,6 +100,9 @@ def _log(error: str) -> str:
 
 def run_chat(backend: ChatBackend | None, problem: str = "") -> int:
     """Runs the app until the user leaves it; the exit code."""
+    # The engine asks for the interpreter after each step; the default lets it wait for 5 ms when
+    # this thread is busy with a screen.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     app = ChatApp(backend, problem)
     try:
         app.run()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 
 _DRAWING_SHARE = 0.25
-_LONGEST_PAUSE = 0.5
+_LONGEST_PAUSE = 0.3
 
 
 class Pace:
     """Says when to draw again, so that this thread works at most a quarter of the time, but the
-    screen never stands still for more than half a second."""
+    screen never stands still for long."""
 
     def __init__(self) -> None:
         self._drawn_at = perf_counter()

@@ -10,6 +10,7 @@ from sssd_chat.conversation.session import ChatSession, ChatSettings
 from sssd_chat.drafting import PlainDrafter
 from sssd_chat.errors import UserError
 from sssd_chat.generation.engine import Generation, GenerationSettings, PromptTooLong
+from sssd_chat.generation.loading import LoadedEngine
 from sssd_chat.generation.statistics import StoppedBy
 from tests.conftest import LoadTiny
 from tests.tiny_models import CHATML_TEMPLATE, PLAIN_ARCHITECTURES, Architecture
@@ -23,6 +24,12 @@ def ask(session: ChatSession, question: str) -> Generation:
         pass
     session.finish(question, generation)
     return generation
+
+
+def written(loaded: LoadedEngine, generation: Generation) -> str:
+    """The prompt as text, control tokens included."""
+    prompt = loaded.model.vocabulary.detokenize(generation.prompt, special=True)
+    return prompt.decode("utf-8", "replace")
 
 
 def test_the_answer_is_not_read_again_on_the_next_turn(load_tiny: LoadTiny) -> None:

