@@ -32,6 +32,10 @@ _PLAIN_EVERY = 64
 """At least one step in so many goes without a draft: what drafts save is measured against it."""
 
 
+_WORTH_PADDING = 0.97
+"""A larger batch must be faster by this factor, more than the noise of measuring."""
+
+
 class PromptTooLong(UserError):
     """The prompt does not fit into the context."""
 
@@ -204,9 +208,10 @@ class Engine(Generic[State]):
         ]
         size = len(items) + sum(map(len, drafts))
         context = self._context(generations)
-        decode_seconds = target.verify(items)
+        padding = self._padding(size, context)
+        decode_seconds = target.verify(items, padding)
         verified = time.perf_counter()
-        self.cost.observe(size, context, decode_seconds)
+        self.cost.observe(size + padding, context, decode_seconds)
         steps = []
         for generation, tree in zip(generations, drafts, strict=True):
             statistics = StepStatistics(
@@ -217,6 +222,14 @@ class Engine(Generic[State]):
             )
             steps.append(self._take(generation, tree, statistics))
         return steps
+
+    def _padding(self, size: int, context: int) -> int:
+        """Tokens that make the batch faster by making it larger; plain steps stay plain."""
+        padded = self.cost.padded(size, context)
+        if size == 1 or context + padded > self.target.context_length:
+            return 0
+        seconds = self.cost.seconds(context)
+        return padded - size if seconds[padded] < _WORTH_PADDING * seconds[size] else 0
 
     def _context(self, generations: Sequence[Generation[State]]) -> int:
         return sum(len(g.conversation.state.tokens) for g in generations)

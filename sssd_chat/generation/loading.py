@@ -101,9 +101,7 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     engine = Engine(target, model.vocabulary, cost)
     if target.can_verify_trees:
         probe(target, cost)
-    return LoadedEngine(
-        model, target, engine, experience, cost_file, experience_file, notice or ""
-    )
+    return LoadedEngine(model, target, engine, experience, cost_file, experience_file, notice or "")
 
 
 def _cost_file(settings: EngineSettings, model: Model, target: Target) -> Path | None:

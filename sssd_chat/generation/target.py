@@ -47,7 +47,7 @@ class VerifyingTarget(Protocol[State]):
     ) -> bool:
         """Makes `tokens` the text; False when `on_progress` said to stop."""
 
-    def verify(self, items: Sequence[tuple[State, int, DraftTree]]) -> float:
+    def verify(self, items: Sequence[tuple[State, int, DraftTree]], padding: int = 0) -> float:
         """Decodes roots and trees in one batch; the seconds it took."""
 
     def commit(self, sequence: State, path: Sequence[int]) -> None:

@@ -246,29 +246,35 @@ class Target:
 
     # A step
 
-    def verify(self, items: Sequence[tuple[TargetSequence, int, Tree]]) -> float:
+    def verify(self, items: Sequence[tuple[TargetSequence, int, Tree]], padding: int = 0) -> float:
         """Decodes, in one batch, the root and the draft of each (sequence, root token, tree).
 
-        Afterwards `logits` gives the target's logits at every node, until the next decode, and
-        each sequence waits for `commit`. Returns the seconds that llama_decode took.
+        `padding` tokens more are put into the batch, without use but to fill it: a larger batch
+        may be faster. Afterwards `logits` gives the target's logits at every node, until the next
+        decode, and each sequence waits for `commit`. Returns the seconds that llama_decode took.
         """
         self._batch.clear()
-        for sequence, root, tree in items:
-            self._add_tree(sequence, root, tree)
+        for number, (sequence, root, tree) in enumerate(items):
+            self._add_tree(sequence, root, tree, padding if number == 0 else 0)
         return self._decode()
 
-    def _add_tree(self, sequence: TargetSequence, root: int, tree: Tree) -> None:
-        parents = tree.parents
+    def _add_tree(self, sequence: TargetSequence, root: int, tree: Tree, padding: int) -> None:
+        size = len(tree.tokens)
+        parents, tokens = tree.parents, tree.tokens
+        if padding:
+            # A chain of its own from the root: one more path, never accepted.
+            parents = [*parents, _ROOT, *range(size, size + padding - 1)]
+            tokens = tokens + [root] * padding
         length = len(sequence.tokens)
         ids, leaves = self._assign_ids(sequence, parents)
-        sequence.root, sequence.parents, sequence.nodes = root, parents, tree.tokens
+        sequence.root, sequence.parents, sequence.nodes = root, parents, tokens
         sequence.ids = ids
         sequence.first_output = self._batch.add(root, length, leaves, True)
         depths: list[int] = []
-        for token, parent, node_ids in zip(tree.tokens, parents, ids, strict=True):
+        for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
             depth = 1 if parent == _ROOT else depths[parent] + 1
             depths.append(depth)
-            self._batch.add(token, length + depth, node_ids, True)
+            self._batch.add(token, length + depth, ids[node], node < size)
 
     def _assign_ids(
         self, sequence: TargetSequence, parents: list[int]

@@ -16,6 +16,11 @@ class QuestionEntered(Message):
 
 
 @dataclass
+class QuestionHeldBack(Message):
+    """The user pressed Enter while an answer is being written."""
+
+
+@dataclass
 class PlaceChanged(Message):
     """The transcript came to its end, or left it."""
 

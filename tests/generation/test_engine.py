@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sssd_chat.drafting import Drafter, PlainDrafter
+from sssd_chat.drafting import Drafter, DraftTree, PlainDrafter
 from sssd_chat.errors import UserError
+from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import (
     Engine,
     Generation,
@@ -164,6 +165,30 @@ def test_without_anything_tested_the_rate_is_unknown() -> None:
     generation = write(make_engine(), [1], SETTINGS)
     assert generation.statistics.acceptance_rate is None
     assert generation.statistics.tokens_per_step == 1.0
+
+
+class _TwoNodes(RandomDrafter):
+    """Drafts the next two tokens, always."""
+
+    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+        first, second = self.oracle(self.text)[:2]
+        return DraftTree([first, second], [-1, 0], [0.99, 0.98], ["x", "x"])
+
+
+def test_a_batch_is_padded_where_a_larger_one_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = make_engine()
+    target = engine.target
+    assert isinstance(target, ToyTarget)
+    for size, seconds in {1: 1.0, 2: 1.4, 3: 1.8, 4: 1.5, 8: 3.0}.items():
+        engine.cost.observe(size, 10, seconds)
+    monkeypatch.setattr(StepCost, "observe", lambda *_: None)
+    plain = write(engine, [1, 2], replace(SETTINGS, drafting=False)).tokens
+    assert set(target.batches) == {1}
+    target.batches.clear()
+    drafter = _TwoNodes(0, target.size, greedy_oracle(target))
+    assert write(engine, [1, 2], SETTINGS, drafter).tokens == plain
+    assert set(target.batches) <= {1, 4}
+    assert target.batches.count(4) > 15
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])

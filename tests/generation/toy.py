@@ -80,13 +80,13 @@ class ToyTarget:
         sequence.root = -1
         return True
 
-    def verify(self, items: Sequence[tuple[ToyState, int, DraftTree]]) -> float:
+    def verify(self, items: Sequence[tuple[ToyState, int, DraftTree]], padding: int = 0) -> float:
         for state, root, tree in items:
             tree.check_integrity()
             deepest = max(tree.depths(), default=0)
             assert len(state.tokens) + 1 + deepest <= self.context_length
             state.root, state.tree = root, tree
-        size = sum(1 + len(tree) for _, _, tree in items)
+        size = padding + sum(1 + len(tree) for _, _, tree in items)
         self.batches.append(size)
         return 1e-3 * (1 + 0.05 * size)
 

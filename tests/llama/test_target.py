@@ -112,7 +112,7 @@ def test_thousands_of_random_trees_give_what_plain_decoding_gives(
         while done < 380:
             size = rng.choice([0, 1, 2, 5, 12, 40])
             tree = random_tree(rng, size, vocabulary, truth[done : done + 20])
-            target.verify([(sequence, truth[done - 1], tree)])
+            target.verify([(sequence, truth[done - 1], tree)], padding=rng.choice([0, 0, 1, 5]))
             path = walk(tree, truth[done : done + 20])
             differences += distances(target, sequence, path, expected[done:])
             # A stop may keep less than was accepted.

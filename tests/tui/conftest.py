@@ -33,7 +33,7 @@ def open_chat(backend: FakeBackend) -> OpenChat:
 
     @asynccontextmanager
     async def chat(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
-        async with ChatApp(backend).run_test(size=size) as pilot:
+        async with ChatApp(backend).run_test(size=size, notifications=True) as pilot:
             await wait_until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
             await wait_until(pilot, lambda: backend.started and backend.idle)
             await pilot.pause()

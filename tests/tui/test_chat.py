@@ -119,7 +119,7 @@ async def test_drafts_on_and_off(open_chat: OpenChat, backend: FakeBackend) -> N
 
 async def test_drafts_that_are_impossible_cannot_be_switched_on(backend: FakeBackend) -> None:
     backend = FakeBackend(dataclasses.replace(MODEL, drafting=Drafting.IMPOSSIBLE))
-    async with ChatApp(backend).run_test(size=(120, 30)) as pilot:
+    async with ChatApp(backend).run_test(size=(120, 30), notifications=True) as pilot:
         await wait_until(pilot, lambda: shows(pilot, "this model cannot take a token"))
         await pilot.press("ctrl+g")
         assert backend.drafting == []

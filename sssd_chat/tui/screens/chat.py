@@ -25,7 +25,7 @@ from sssd_chat.conversation.events import (
 )
 from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
-from sssd_chat.tui.messages import FollowRequested, PlaceChanged, QuestionEntered
+from sssd_chat.tui.messages import FollowRequested, PlaceChanged, QuestionEntered, QuestionHeldBack
 from sssd_chat.tui.pace import Pace
 from sssd_chat.tui.text import for_display
 from sssd_chat.tui.widgets.follow_hint import FollowHint
@@ -152,6 +152,7 @@ class ChatScreen(Screen[None]):
 
     def _show_state(self) -> None:
         self._figures_are_old = False
+        self.query_one(Prompt).answering = self._state.busy
         self.query_one(StatusLine).refresh()
         self.query_one(LivePanel).show()
         for welcome in self.query(Welcome):
@@ -178,10 +179,6 @@ class ChatScreen(Screen[None]):
 
     @on(QuestionEntered)
     async def _ask(self, event: QuestionEntered) -> None:
-        if self._state.busy:
-            self.notify("An answer is on its way; Esc stops it.", markup=False)
-            return
-        self.query_one(Prompt).sent()
         self._state.asked()
         await self._transcript.add_question(event.text)
         name = self._state.model.name if self._state.model else "the model"
@@ -191,6 +188,10 @@ class ChatScreen(Screen[None]):
         self._backend.send(event.text)
         self._show_state()
         self.refresh_bindings()
+
+    @on(QuestionHeldBack)
+    def _hold_back(self) -> None:
+        self.notify("An answer is on its way; Esc stops it.", markup=False)
 
     @on(PlaceChanged)
     def _hint(self, event: PlaceChanged) -> None:
@@ -224,6 +225,13 @@ class ChatScreen(Screen[None]):
             self._backend.cancel()
             self._show_state()
             self.refresh_bindings()
+
+    def action_copy_text(self) -> None:
+        """Copies the selection; with nothing selected, the key stops the answer."""
+        if self._state.busy and not self.get_selected_text():
+            self.action_stop()
+        else:
+            super().action_copy_text()
 
     @work
     async def action_new_chat(self) -> None:

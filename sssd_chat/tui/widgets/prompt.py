@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
 from sssd_chat.tui.figures import counted
-from sssd_chat.tui.messages import QuestionEntered
+from sssd_chat.tui.messages import QuestionEntered, QuestionHeldBack
 from sssd_chat.tui.text import for_display
 
 _CHIP_ABOVE_LINES = 15
@@ -26,6 +26,8 @@ class Prompt(TextArea):
         super().__init__(
             placeholder=placeholder, soft_wrap=True, compact=True, highlight_cursor_line=False
         )
+        self.answering = False
+        """Whether an answer is on its way, so that a question has to stay here."""
         self._pastes: dict[str, str] = {}
         self._sent: list[str] = []
         self._position = 0
@@ -49,17 +51,20 @@ class Prompt(TextArea):
         event.prevent_default()
 
     def _send(self) -> None:
-        """Hands the question to the screen, which calls `sent` when it took it."""
-        if self.question.strip():
-            self.post_message(QuestionEntered(self.question))
-
-    def sent(self) -> None:
-        """The question was taken: it goes to the history and the prompt is empty."""
+        """Hands the question to the screen and is empty at once, for what is typed next."""
+        question = self.question
+        if not question.strip():
+            return
+        if self.answering:
+            self.post_message(QuestionHeldBack())
+            return
+        self.answering = True
         if not self._sent or self._sent[-1] != self.text:
             self._sent.append(self.text)
         self._position = len(self._sent)
         self._unsent = ""
         self.clear()
+        self.post_message(QuestionEntered(question))
 
     def action_copy(self) -> None:
         """Copies what is selected in the prompt."""

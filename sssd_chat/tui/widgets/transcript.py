@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -28,6 +27,9 @@ class Transcript(VerticalScroll, can_focus=False):
         super().__init__()
         self._at_end = True
         self._place: tuple[Widget, int] | None = None
+        self._held = False
+        self._released = False
+        self._width = 0
         self._unfolded = False
         self._earlier = Earlier()
         self._said: list[Said] = []
@@ -106,6 +108,7 @@ class Transcript(VerticalScroll, can_focus=False):
         back = [self._turn(said) for said in self._said[first : self._hidden]]
         if back:
             place = self._top_line()
+            self._held = place is not None
             self._hide(first)
             await self.mount_all(back, after=self._earlier)
             if place is not None:
@@ -130,38 +133,53 @@ class Transcript(VerticalScroll, can_focus=False):
         self.call_after_refresh(self._look_around)
 
     async def _look_around(self) -> None:
+        if self._held:
+            return
+        if self.size.width != self._width:
+            self._width = self.size.width
+            if not self._at_end and self._place is not None:
+                # The text was wrapped anew.
+                self._return_to(*self._place)
+                return
         if not self.max_scroll_y:
             # An anchor would push a short chat down to the bottom edge.
             self.anchor(False)
             self.scroll_to(y=0, animate=False, immediate=True)
         elif not self.is_anchored:
             self.anchor()
-        at_end = self.is_vertical_scroll_end
+        # While the view still moves, its target says where it is going.
+        at_end = self.is_vertical_scroll_end and self.scroll_target_y >= self.max_scroll_y
+        if at_end and self._released:
+            self._released = False
+            self.follow()
+        if at_end != self._at_end:
+            self._at_end = at_end
+            self.post_message(PlaceChanged(at_end))
         if not at_end:
             self._place = self._top_line()
             if not self.scroll_offset.y:
                 await self.show_earlier(_TURNS_BROUGHT_BY_SCROLLING)
-        if at_end != self._at_end:
-            self._at_end = at_end
-            self.post_message(PlaceChanged(at_end))
+
+    def release_anchor(self) -> None:
+        """The reader scrolls. Scrolling on at the end must not stop the following."""
+        super().release_anchor()
+        self._released = True
+        self._look_around_later()
 
     def _top_line(self) -> tuple[Widget, int] | None:
         """The widget at the top edge, and how many of its lines are above the edge."""
+        edge = self.content_region.y
         for turn in self._turns():
-            if turn.region.bottom > self.region.y:
+            if turn.region.bottom > edge:
                 blocks = turn.query_one(Markdown).children if isinstance(turn, Answer) else ()
                 for widget in (*blocks, turn):
-                    if widget.region.bottom > self.region.y:
-                        return widget, max(0, self.region.y - widget.region.y)
+                    if widget.region.bottom > edge:
+                        return widget, max(0, edge - widget.region.y)
         return None
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Keeps the line that was read at the top when the text wraps anew."""
-        if not self._at_end and self._place is not None:
-            self.call_after_refresh(self._return_to, *self._place)
-
     def _return_to(self, widget: Widget, lines_above: int) -> None:
+        self._held = False
         if widget.is_attached and widget.region:
-            top = widget.region.y - self.region.y + self.scroll_offset.y
+            top = widget.region.y - self.content_region.y + self.scroll_offset.y
             line = min(lines_above, widget.region.height - 1)
             self.scroll_to(y=top + line, animate=False, immediate=True)
