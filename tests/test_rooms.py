@@ -22,10 +22,7 @@ ROOMS = {
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_loads_nothing_from_above_and_nothing_heavy(room: str) -> None:
-    code = (
-        f"import sys, {room}\n"
-        f"print([name for name in {ROOMS[room]!r} if name in sys.modules])"
-    )
+    code = f"import sys, {room}\nprint([name for name in {ROOMS[room]!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.strip() == "[]"

@@ -14,6 +14,7 @@ from typing import Any
 
 from sssd_chat.drafting import evidence as ev
 from sssd_chat.drafting.evidence import Evidence
+from sssd_chat.drafting.runnerups import KEPT
 from sssd_chat.drafting.token_biases import TokenBiases
 
 PRIOR_STRENGTH = 6.0
@@ -26,7 +27,13 @@ LEAST = 0.0005
 """Probabilities stay this far from 0 and 1."""
 SURE = 0.995
 """The candidates of one place share at most this."""
+HOPELESS = -3.5
+"""Candidates with log odds under this before biases are not looked at closer."""
+HOPE = 2.0
+"""So much can biases be expected to add to the log odds of a candidate at most."""
 
+_ABSENT = [ev.MATCH_BUCKETS + length for length in range(ev.LONGEST + 1)]
+"""Bucket of the candidates that a text source does not know, by its longest match."""
 _LENGTH_SETS = ev.LONGEST
 _COPY_SETS = ev.COPY_CLASSES + 1
 
@@ -91,45 +98,24 @@ class Estimator:
         ]
         """Four families of sets, chosen by conversation, datastore, copy and runner-ups; a set
         holds a weight for each source in that order, and a constant."""
+        self._sums: dict[tuple[int, int, int, int], list[float]] = {}
+        """Sums of chosen sets since they changed last."""
         self._biases = TokenBiases()
 
     def probabilities(self, evidence: Evidence, least: float) -> list[tuple[float, int]]:
         """Probability and token of the candidates with a probability of at least `least`, the
         likeliest first."""
-        conversation, store, runner_ups, copy, constant = self._mixed(evidence)
-        base = constant
-        scores: dict[int, float] = {}
-        conversation_odds = self._conversation.log_odds
-        absent = conversation_odds[_absent(evidence.conversation_length)]
-        base += conversation * absent
-        store_odds = self._store.log_odds
-        absent_store = store_odds[_absent(evidence.store_length)]
-        base += store * absent_store
-        runner_up_odds = self._runner_ups.log_odds
-        absent_runner_up = runner_up_odds[evidence.unranked]
-        base += runner_ups * absent_runner_up
-        copy_odds = self._copy.log_odds
-        if evidence.copy_token >= 0:
-            base += copy * copy_odds[ev.COPY_CLASSES + evidence.copy_class]
-        for token, bucket in evidence.conversation.items():
-            scores[token] = base + conversation * (conversation_odds[bucket] - absent)
-        for token, bucket in evidence.store.items():
-            scores[token] = scores.get(token, base) + store * (store_odds[bucket] - absent_store)
-        for token, bucket in evidence.runner_ups.items():
-            scores[token] = scores.get(token, base) + runner_ups * (
-                runner_up_odds[bucket] - absent_runner_up
-            )
-        if evidence.copy_token >= 0:
-            scores[evidence.copy_token] = scores.get(evidence.copy_token, base) + copy * (
-                copy_odds[evidence.copy_class]
-                - copy_odds[ev.COPY_CLASSES + evidence.copy_class]
-            )
-        found: list[tuple[float, int]] = []
+        scores = self._scores(evidence)
+        constant, by_token, rows = self._biases.after(evidence.context)
+        hopeless = min(HOPELESS, log_odds(least) - HOPE)
         total = 0.0
-        constant, by_token, tables = self._biases.after(evidence.context)
+        found: list[tuple[float, int]] = []
         for token, score in scores.items():
+            if score < hopeless:
+                total += math.exp(score)
+                continue
             score += constant + by_token(token, 0.0)
-            for bias in tables:
+            for bias in rows:
                 score += bias(token, 0.0)
             probability = 1.0 / (1.0 + math.exp(-score))
             total += probability
@@ -140,13 +126,50 @@ class Estimator:
             return [(probability * SURE / total, token) for probability, token in found]
         return found
 
+    def copy_probability(self, copy_class: int) -> float:
+        """The chance that a copy goes on, judged by nothing but its length."""
+        return min(self._copy.probabilities[copy_class], SURE)
+
+    def _scores(self, evidence: Evidence) -> dict[int, float]:
+        """Log odds of all candidates without the biases of tokens."""
+        conversation, store, runner_ups, copy, base = self._mixed(evidence)
+        odds = self._conversation.log_odds
+        absent = conversation * odds[_ABSENT[evidence.conversation_length]]
+        from_conversation = [
+            (token, conversation * odds[bucket] - absent)
+            for token, bucket in evidence.conversation.items()
+        ]
+        base += absent
+        odds = self._store.log_odds
+        absent_store = store * odds[_ABSENT[evidence.store_length]]
+        base += absent_store
+        odds_ranked = self._runner_ups.log_odds
+        absent_ranked = runner_ups * odds_ranked[evidence.unranked]
+        base += absent_ranked
+        copy_token = evidence.copy_token
+        if copy_token >= 0:
+            odds_copy = self._copy.log_odds
+            other = copy * odds_copy[ev.COPY_CLASSES + evidence.copy_class]
+            base += other
+        scores = {token: base + score for token, score in from_conversation}
+        known = scores.get
+        for token, bucket in evidence.store.items():
+            scores[token] = known(token, base) + store * odds[bucket] - absent_store
+        for token, bucket in evidence.runner_ups.items():
+            scores[token] = known(token, base) + runner_ups * odds_ranked[bucket] - absent_ranked
+        if copy_token >= 0:
+            scores[copy_token] = (
+                known(copy_token, base) + copy * odds_copy[evidence.copy_class] - other
+            )
+        return scores
+
     def learn(self, evidence: Evidence, emitted: int) -> None:
         """The token after `evidence` was `emitted`."""
         sets = self._sets(evidence)
         weights = self._mixed(evidence)
         absent = (
-            _absent(evidence.conversation_length),
-            _absent(evidence.store_length),
+            _ABSENT[evidence.conversation_length],
+            _ABSENT[evidence.store_length],
             evidence.unranked,
         )
         known = (evidence.conversation, evidence.store, evidence.runner_ups)
@@ -179,20 +202,30 @@ class Estimator:
         for chosen in sets:
             for source, slope in enumerate(gradient):
                 chosen[source] += slope * RATE / len(sets)
+        self._sums.clear()
 
     def _sets(self, evidence: Evidence) -> list[list[float]]:
         """The weight sets that the state of each source chooses."""
         by_conversation, by_store, by_copy, by_runner_ups = self._weights
         return [
-            by_conversation[min(evidence.conversation_length, _LENGTH_SETS)],
-            by_store[min(evidence.store_length, _LENGTH_SETS)],
+            by_conversation[evidence.conversation_length],
+            by_store[evidence.store_length],
             by_copy[evidence.copy_class if evidence.copy_token >= 0 else ev.COPY_CLASSES],
             by_runner_ups[evidence.unranked],
         ]
 
     def _mixed(self, evidence: Evidence) -> list[float]:
-        first, second, third, fourth = self._sets(evidence)
-        return [a + b + c + d for a, b, c, d in zip(first, second, third, fourth, strict=True)]
+        key = (
+            evidence.conversation_length,
+            evidence.store_length,
+            evidence.copy_class if evidence.copy_token >= 0 else -1,
+            evidence.unranked,
+        )
+        weights = self._sums.get(key)
+        if weights is None:
+            weights = [math.fsum(same) for same in zip(*self._sets(evidence), strict=True)]
+            self._sums[key] = weights
+        return weights
 
     def dump(self) -> dict[str, Any]:
         """All that was learned, as JSON can hold it."""
@@ -212,12 +245,8 @@ class Estimator:
                     if not math.isfinite(weight):
                         raise ValueError("a weight that is no number")
                     chosen[source] = float(weight)
+        self._sums.clear()
         self._biases.load(dumped["biases"])
-
-
-def _absent(longest: int) -> int:
-    """Bucket of the candidates that a text source does not know."""
-    return ev.MATCH_BUCKETS + min(longest, ev.LONGEST)
 
 
 def _text_priors(trust: float) -> list[float]:
@@ -243,9 +272,9 @@ def _runner_up_priors() -> list[float]:
     for _ in range(2):
         for longer in range(ev.RANKS):
             for single in range(ev.RANKS):
-                if 1 <= longer <= ev.KEPT:
+                if 1 <= longer <= KEPT:
                     priors.append(after_more[longer])
-                elif 1 <= single <= ev.KEPT:
+                elif 1 <= single <= KEPT:
                     priors.append(after_one[single] * (0.5 if longer == 0 else 1.0))
                 else:
                     priors.append(0.02 if 0 in (longer, single) else 0.1)
@@ -253,6 +282,6 @@ def _runner_up_priors() -> list[float]:
 
 
 def _copy_priors() -> list[float]:
-    by_length = (0.50, 0.60, 0.70, 0.78, 0.85, 0.92, 0.96, 0.98)
+    by_length = (0.50, 0.60, 0.70, 0.78, 0.85, 0.92, 0.96, 0.98, 0.985)
     goes_on = [chance * factor for factor in (1.0, 0.85, 0.7) for chance in by_length]
     return goes_on + [(1.0 - chance) * 0.15 for chance in goes_on] + [0.1]

@@ -30,9 +30,9 @@ UNKNOWN_RANK = RANKS - 1
 RUNNER_UP_BUCKETS = 2 * RANKS * RANKS
 """Rank after two or three tokens (three: the second half) and rank after one."""
 
-LENGTH_CLASS = (0, 0, 0, 0, 0, 1, 2, 2, 3, 3, 4, 4, 4, 4, *[5] * 8, *[6] * 10)
-"""Class of a copy's length; 7 for anything longer."""
-LENGTH_CLASSES = 8
+LENGTH_CLASS = (0, 0, 0, 0, 0, 1, 2, 2, 3, 3, 4, 4, 4, 4, *[5] * 8, *[6] * 10, *[7] * 32)
+"""Class of a copy's length; 8 for anything longer."""
+LENGTH_CLASSES = 9
 COPY_CLASSES = (MOST_MISSES + 1) * LENGTH_CLASSES
 """Classes of copies by misses and length. Bucket c is for the token that the copy goes on with,
 COPY_CLASSES + c for all others, 2 * COPY_CLASSES for no copy at all."""
@@ -79,7 +79,7 @@ def bucketed(matches: list[Match]) -> tuple[dict[int, int], int]:
             recent = 0
         if len(found) >= MOST_CANDIDATES:
             break
-    return found, longest
+    return found, longest if longest < LONGEST else LONGEST
 
 
 def ranked(tables: list[dict[int, tuple[int, ...]]], keys: list[int]) -> tuple[dict[int, int], int]:
@@ -131,19 +131,22 @@ class Evidence:
     def __init__(
         self,
         context: tuple[int, ...],
-        conversation: tuple[dict[int, int], int],
-        store: tuple[dict[int, int], int],
+        conversation: list[Match],
+        store: list[Match],
         runner_ups: tuple[dict[int, int], int],
-        copy: tuple[int, int],
+        copy_token: int,
+        copy_class: int,
     ) -> None:
-        """See the attributes."""
+        """See the attributes; `conversation` and `store` are what matched."""
         self.context = context
         """The last tokens, the last one first."""
-        self.conversation, self.conversation_length = conversation
+        self.conversation, self.conversation_length = bucketed(conversation)
         """As `bucketed` gives it."""
-        self.store, self.store_length = store
+        self.store, self.store_length = bucketed(store)
         """The same of the datastore."""
         self.runner_ups, self.unranked = runner_ups
         """As `ranked` gives it."""
-        self.copy_token, self.copy_class = copy
-        """What a copy goes on with, or -1; and its class."""
+        self.copy_token = copy_token
+        """What a copy goes on with, or -1."""
+        self.copy_class = copy_class
+        """Class of that copy."""

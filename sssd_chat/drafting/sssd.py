@@ -12,15 +12,17 @@ from sssd_chat.drafting.runnerups import KEPT
 from sssd_chat.drafting.source import Cursor, Source
 from sssd_chat.drafting.sources.conversation import CopyingConversation
 from sssd_chat.drafting.sources.copying import CopyPointer
-from sssd_chat.drafting.sources.trie import TrieCursor, advanced_keys
+from sssd_chat.drafting.sources.trie import advanced_keys
 from sssd_chat.drafting.tree import ROOT, DraftTree
 
 ORDERS = 6
 """Longest context that the conversation trie matches; longer agreement is a copy's affair."""
 LEAST_BRANCH = 0.005
 """Candidates less likely than this at their place are not drafted whatever a node costs."""
-LIKELY_BEST = 0.9
+LIKELY_BEST = 0.4
 """A node is not expanded when a child with this chance would not get into the draft."""
+SURE_COPY = 16
+"""A copy of this length is followed below the root without looking at other candidates."""
 CONTEXT = 3
 """Last tokens that the estimator is told."""
 RUNNER_UPS = "runner-ups"
@@ -123,13 +125,21 @@ class SssdDrafter:
         queue: list[_Candidate],
     ) -> None:
         """Puts the children of a node, itself accepted with the chance `reach`, into the queue."""
-        evidence = self._drafted[node] = self._evidence(place)
         least = max(LEAST_BRANCH, floor / reach)
         if len(queue) == budget:
             least = max(least, -queue[-1][0] / reach)
         if least >= 1.0:
             return
-        for probability, token in self.experience.estimator.probabilities(evidence, least):
+        estimator = self.experience.estimator
+        copy = place.copy
+        if copy is not None and copy.length >= SURE_COPY and not copy.misses and node != ROOT:
+            # Far into a copy there is nothing to weigh, and no time for it in a long draft.
+            probability = estimator.copy_probability(copy_class(copy))
+            children = [(probability, self._conversation.tokens[copy.place])]
+        else:
+            evidence = self._drafted[node] = self._evidence(place)
+            children = estimator.probabilities(evidence, least)
+        for probability, token in children:
             falling = -probability * reach
             if len(queue) == budget:
                 if falling >= queue[-1][0]:
@@ -158,17 +168,19 @@ class SssdDrafter:
 
     def _evidence(self, place: _Place) -> Evidence:
         copy = place.copy
+        conversation = self._conversation
         return Evidence(
             place.context,
-            bucketed(TrieCursor(self._conversation.trie, place.keys).matches()),
-            ({}, 0) if place.store is None else bucketed(place.store.matches()),
+            conversation.trie.matches(place.keys),
+            [] if place.store is None else place.store.matches(),
             ranked(self.experience.runner_ups.tables, place.keys),
-            (-1, 0) if copy is None else (self._conversation.tokens[copy.place], copy_class(copy)),
+            -1 if copy is None else conversation.tokens[copy.place],
+            0 if copy is None else copy_class(copy),
         )
 
     def _origin(self, parent: int, token: int) -> str:
-        evidence = self._drafted[parent]
-        if token in evidence.conversation or token == evidence.copy_token:
+        evidence = self._drafted.get(parent)
+        if evidence is None or token in evidence.conversation or token == evidence.copy_token:
             return self._conversation.name
         if self._datastore is not None and token in evidence.store:
             return self._datastore.name

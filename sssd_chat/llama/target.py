@@ -152,8 +152,8 @@ class Target:
 
     @property
     def max_leaves(self) -> int:
-        """Most leaves that the tree of one sequence may have."""
-        return self._ids // self._max_sequences
+        """Most leaves that the tree of one sequence may have; one more path is for padding."""
+        return self._ids // self._max_sequences - 1
 
     # Sequences
 
@@ -252,6 +252,8 @@ class Target:
         `padding` tokens more are put into the batch, without use but to fill it: a larger batch
         may be faster. Afterwards `logits` gives the target's logits at every node, until the next
         decode, and each sequence waits for `commit`. Returns the seconds that llama_decode took.
+        Raises ValueError for a tree with more than `max_leaves` leaves or a batch that is too
+        large, DecodeError when llama.cpp fails.
         """
         self._batch.clear()
         for number, (sequence, root, tree) in enumerate(items):
@@ -300,6 +302,8 @@ class Target:
 
     def _borrow(self, sequence: TargetSequence, number: int) -> int:
         if number == len(sequence.branches):
+            if not self._free_ids:
+                raise ValueError(f"a tree may have at most {self.max_leaves} leaves")
             sequence.branches.append(_Branch(self._free_ids.pop(), 0))
         branch = sequence.branches[number]
         length = len(sequence.tokens)

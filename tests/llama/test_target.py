@@ -253,6 +253,25 @@ def test_a_text_longer_than_the_window_is_not_reused_where_the_window_lost_it(
                 assert np.abs(target.logits(sequence) - expected[place]).max() < ROUNDING
 
 
+@pytest.mark.parametrize("sequences", [1, 3, 8])
+def test_every_sequence_may_have_its_leaves_and_the_padding_too(
+    load_tiny: LoadTiny, sequences: int
+) -> None:
+    target = load_tiny(Architecture.LLAMA, 2048, sequences=sequences).target
+    most = target.max_leaves
+    wide = DraftTree([5 + n for n in range(most)], [ROOT] * most, [0.1] * most, ["x"] * most)
+    opened = [target.open_sequence() for _ in range(sequences)]
+    for sequence in opened:
+        target.prefill(sequence, [5, 6, 7])
+    for _ in range(3):
+        target.verify([(sequence, 9, wide) for sequence in opened], padding=3)
+        for number, sequence in enumerate(opened):
+            target.commit(sequence, [number % most])
+    with pytest.raises(ValueError, match="at most"):
+        wider = DraftTree([*wide.tokens, 4, 3], [ROOT] * (most + 2), [0.1] * 9, ["x"] * 9)
+        target.verify([(sequence, 9, wider) for sequence in opened], padding=1)
+
+
 def test_reading_stops_between_chunks_and_goes_on_later(load_tiny: LoadTiny) -> None:
     loaded = load_tiny(Architecture.LLAMA, 2048)
     target = loaded.target

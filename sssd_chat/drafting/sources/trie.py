@@ -91,12 +91,23 @@ class Trie:
                 if not entry.counts[token]:
                     del entry.counts[token]
 
-    def counts(self, order: int, key: int) -> dict[int, int]:
-        """Followers of one packed context of `order` tokens, with their counts."""
-        entry = self.tables[order - 1].get(key)
-        if entry is None:
-            return {}
-        return {entry: 1} if isinstance(entry, int) else entry.counts
+    def matches(self, keys: list[int]) -> list[Match]:
+        """What followed the packed contexts `keys`, as Cursor.matches tells it."""
+        found: list[Match] = []
+        single = 0
+        for order, (table, key) in enumerate(zip(self.tables, keys, strict=False), 1):
+            entry = table.get(key)
+            if entry is None:
+                break
+            if isinstance(entry, int):
+                # All longer matches have the same single follower: only the longest is listed.
+                single, follower = order, entry
+            else:
+                found.append(entry)
+        if single:
+            found.append(Match(single, 1, {follower: 1}))
+        found.reverse()
+        return found
 
 
 class TrieCursor:
@@ -111,21 +122,7 @@ class TrieCursor:
 
     def matches(self) -> list[Match]:
         """See Cursor."""
-        found: list[Match] = []
-        single = 0
-        for order, (table, key) in enumerate(zip(self._trie.tables, self._keys, strict=False), 1):
-            entry = table.get(key)
-            if entry is None:
-                break
-            if isinstance(entry, int):
-                # All longer matches have the same single follower: only the longest is listed.
-                single, follower = order, entry
-            else:
-                found.append(entry)
-        if single:
-            found.append(Match(single, 1, {follower: 1}))
-        found.reverse()
-        return found
+        return self._trie.matches(self._keys)
 
     def advance(self, token: int) -> TrieCursor:
         """See Cursor."""

