@@ -23,6 +23,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action="version", version=f"sssd-chat {__version__}")
+    result.add_argument(
+        "--continue", dest="resume", action="store_true", help="go on with the chat used last"
+    )
     shared.add_model_options(result)
     shared.add_answer_options(result)
     return result
@@ -51,6 +54,6 @@ def run(arguments: Sequence[str]) -> int:
     backend = EngineThread(
         lambda: shared.engine_settings(options),
         lambda: shared.chat_settings(options),
-        ChatRecorder(paths.history_file()),
+        ChatRecorder(paths.history_file(), resume=options.resume),
     )
     return run_chat(backend, "")

@@ -21,6 +21,7 @@ from sssd_chat.conversation.events import (
     AnswerFailed,
     AnswerStatistics,
     AnswerStep,
+    ChatRestored,
     Drafting,
     Event,
     ModelFailed,
@@ -29,9 +30,10 @@ from sssd_chat.conversation.events import (
     ModelReady,
     Notice,
     PromptRead,
+    RestoredTurn,
     StoppedBy,
 )
-from sssd_chat.conversation.history import ChatRecorder
+from sssd_chat.conversation.history import ChatRecorder, StoredTurn
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
@@ -144,12 +146,13 @@ class EngineThread:
 
     def _run(self) -> None:
         try:
+            earlier = self._restore()
             loaded = self._load()
             if loaded is None:
                 self._refuse_questions()
                 return
             try:
-                self._serve(loaded)
+                self._serve(loaded, earlier)
             finally:
                 loaded.close()
         except Exception:
@@ -158,6 +161,16 @@ class EngineThread:
         finally:
             if self._recorder is not None:
                 self._recorder.close()
+
+    def _restore(self) -> list[StoredTurn]:
+        """The turns of the chat that goes on, which the screen can show while the model loads."""
+        earlier = [] if self._recorder is None else self._recorder.earlier()
+        if earlier:
+            turns = [RestoredTurn(t.role, t.text, t.status == "done") for t in earlier]
+            self._emit(ChatRestored(tuple(turns)))
+        if self._recorder is not None and self._recorder.problem:
+            self._emit(Notice(self._recorder.problem, "warning"))
+        return earlier
 
     def _load(self) -> LoadedEngine | None:
         from sssd_chat.generation.loading import LoadCancelled, load_engine
@@ -182,7 +195,7 @@ class EngineThread:
                 self._emit(AnswerFailed("There is no model to answer."))
                 self._busy.clear()
 
-    def _serve(self, loaded: LoadedEngine) -> None:
+    def _serve(self, loaded: LoadedEngine, earlier: list[StoredTurn]) -> None:
         from sssd_chat.conversation.session import ChatSession
 
         try:
@@ -191,6 +204,7 @@ class EngineThread:
             self._emit(ModelFailed(str(error)))
             self._refuse_questions()
             return
+        session.restore([(turn.role, turn.text) for turn in earlier])
         if not session.settings.generation.drafting:
             self._drafting_wanted = False
         self._emit(ModelReady(_model_info(loaded, session)))

@@ -18,6 +18,7 @@ __all__ = [
     "AnswerStatistics",
     "AnswerStep",
     "ChatBackend",
+    "ChatRestored",
     "Drafting",
     "Event",
     "ModelFailed",
@@ -26,6 +27,7 @@ __all__ = [
     "ModelReady",
     "Notice",
     "PromptRead",
+    "RestoredTurn",
     "StepStatistics",
     "StoppedBy",
 ]
@@ -46,6 +48,24 @@ class ModelInfo:
     """Whether layers were offloaded."""
     drafting: Drafting
     """ON, or why no draft will ever be made with this model."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredTurn:
+    """One turn of an earlier chat."""
+
+    role: str
+    """"user" or "assistant"."""
+    text: str
+    complete: bool
+    """False for an answer that was stopped, failed, or cut off by the end of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRestored:
+    """The chat goes on with these turns; comes before anything else."""
+
+    turns: tuple[RestoredTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +136,8 @@ class Notice:
 
 
 Event = (
-    ModelLoading
+    ChatRestored
+    | ModelLoading
     | ModelReady
     | ModelFailed
     | PromptRead

@@ -6,6 +6,7 @@ calls it directly.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -78,6 +79,13 @@ class ChatSession:
         self.messages = []
         self._known = None
 
+    def restore(self, turns: Sequence[tuple[str, str]]) -> None:
+        """Goes on with an earlier chat, given as (role, text). A question that never got an answer
+        stays out of later prompts: templates want questions and answers in turn."""
+        for (role, text), (next_role, answer) in itertools.pairwise(turns):
+            if role == "user" and next_role == "assistant":
+                self.messages += [Message("user", text), Message("assistant", answer)]
+
     def prompt(self, question: str) -> list[int]:
         """The tokens of the conversation with a further question."""
         text = self.template.render_text(self._with(question))
@@ -118,7 +126,10 @@ class ChatSession:
         return self._engine.cancel(generation)
 
     def finish(self, question: str, generation: Generation[State]) -> None:
-        """Lets question and answer join the conversation."""
+        """Lets question and answer join the conversation, unless the answer was stopped before its
+        first token."""
+        if not generation.tokens:
+            return
         prompt_text = self.template.render_text(self._with(question))
         self.messages += [Message("user", question), Message("assistant", generation.text)]
         self._known = self._as_known(prompt_text, generation)

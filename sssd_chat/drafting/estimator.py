@@ -106,7 +106,7 @@ class Estimator:
         """Probability and token of the candidates with a probability of at least `least`, the
         likeliest first."""
         scores = self._scores(evidence)
-        constant, by_token, rows = self._biases.after(evidence.context)
+        constant, tables = self._biases.after(evidence.context)
         hopeless = min(HOPELESS, log_odds(least) - HOPE)
         total = 0.0
         found: list[tuple[float, int]] = []
@@ -114,9 +114,10 @@ class Estimator:
             if score < hopeless:
                 total += math.exp(score)
                 continue
-            score += constant + by_token(token, 0.0)
-            for bias in rows:
-                score += bias(token, 0.0)
+            score += constant
+            for biases in tables:
+                if token in biases:
+                    score += biases[token]
             probability = 1.0 / (1.0 + math.exp(-score))
             total += probability
             if probability >= least:

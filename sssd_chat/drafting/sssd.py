@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Sequence
 
 from sssd_chat.drafting.drafter import ObservedStep
-from sssd_chat.drafting.evidence import Evidence, bucketed, copy_class, ranked
+from sssd_chat.drafting.evidence import Evidence, copy_class, ranked
 from sssd_chat.drafting.experience import Experience
 from sssd_chat.drafting.runnerups import KEPT
 from sssd_chat.drafting.source import Cursor, Source

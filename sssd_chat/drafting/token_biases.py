@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 RATES = (0.2, 0.2, 0.2)
-"""Learning rates of a candidate's bias after the last token, the one before, the one before that."""
+"""Learning rates of a candidate's bias after the last token, and after those one and two before
+it."""
 CANDIDATE_RATE = 0.05
 """Learning rate of the bias of a candidate anywhere."""
 LAST_RATE = 0.04
@@ -18,7 +19,6 @@ SINGLE_LIMIT = 12_000
 NEGLIGIBLE_ERROR = 0.01
 """Errors this small teach a bias nothing worth its memory."""
 
-Lookup = Callable[[int, float], float]
 _NOTHING: dict[int, float] = {}
 
 
@@ -60,15 +60,15 @@ class TokenBiases:
         self._candidates: dict[int, float] = {}
         self._last: dict[int, float] = {}
 
-    def after(self, context: tuple[int, ...]) -> tuple[float, Lookup, list[Lookup]]:
-        """What a context fixes: the bias of all candidates, the lookup by candidate, and one
-        lookup by candidate for each token of the context that is known."""
+    def after(self, context: tuple[int, ...]) -> tuple[float, list[dict[int, float]]]:
+        """What a context fixes: the bias of all candidates, and the tables whose entries for a
+        candidate add up to the rest of its bias."""
         rows = [
-            pairs.table[token].get
+            pairs.table[token]
             for pairs, token in zip(self._pairs, context, strict=False)
             if token in pairs.table
         ]
-        return self._last.get(context[0], 0.0), self._candidates.get, rows
+        return self._last.get(context[0], 0.0), [self._candidates, *rows]
 
     def total(self, context: tuple[int, ...], token: int) -> float:
         """The bias of a candidate after a context, its last token first."""

@@ -134,15 +134,16 @@ class AnswerStatistics:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Writing speed. The first token comes out of reading the prompt, so it is left out."""
-        return ratio(max(0, self.emitted - 1), self.generation_seconds)
+        """Writing speed; None while unknown. The first token comes out of reading the prompt, so
+        it is left out."""
+        return ratio(self.emitted - 1, self.generation_seconds) if self.emitted > 1 else None
 
     @property
     def speed_up(self) -> float | None:
         """Measured tokens/s over the measured tokens/s of plain decoding; None while either is
         unknown."""
         speed = self.tokens_per_second
-        if speed is None or self.plain_step_seconds is None or self.emitted < 2:
+        if speed is None or self.plain_step_seconds is None:
             return None
         return speed * self.plain_step_seconds
 

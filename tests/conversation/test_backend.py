@@ -13,6 +13,7 @@ from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
     AnswerStep,
+    ChatRestored,
     Drafting,
     Event,
     ModelFailed,
@@ -67,6 +68,7 @@ def start(models: Path, home: Path) -> Iterator[Start]:
         template: str | None = CHATML_TEMPLATE,
         architecture: Architecture = Architecture.LLAMA,
         drafting: bool = True,
+        resume: bool = False,
     ) -> Screen:
         path = path or tiny_model(models, architecture, chat_template=template)
         backend = EngineThread(
@@ -74,7 +76,7 @@ def start(models: Path, home: Path) -> Iterator[Start]:
             lambda: ChatSettings(
                 generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting)
             ),
-            ChatRecorder(home / "history.db"),
+            ChatRecorder(home / "history.db", resume=resume),
         )
         backends.append(backend)
         backend.start()
@@ -248,3 +250,33 @@ def test_a_screen_that_reads_nothing_does_not_hang_the_end(start: Start) -> None
     screen.backend.send("hello")
     time.sleep(0.5)
     screen.backend.close()
+
+
+def test_a_chat_goes_on_after_the_program_ended(start: Start) -> None:
+    screen = start()
+    screen.backend.send("hello")
+    done = screen.wait_for(AnswerDone)
+    screen.backend.close()
+    assert isinstance(done, AnswerDone)
+    again = start(resume=True)
+    restored = again.wait_for(ChatRestored)
+    assert isinstance(restored, ChatRestored)
+    assert [(t.role, t.text, t.complete) for t in restored.turns] == [
+        ("user", "hello", True),
+        ("assistant", done.text, True),
+    ]
+    again.backend.send("more")
+    answer = again.wait_for(AnswerDone)
+    assert isinstance(answer, AnswerDone)
+    assert answer.answer.prompt_tokens > done.answer.prompt_tokens + 20
+
+
+def test_a_history_that_cannot_be_read_is_told(start: Start, home: Path) -> None:
+    home.mkdir()
+    (home / "history.db").write_bytes(b"no database" * 100)
+    screen = start(resume=True)
+    notice = screen.wait_for(Notice)
+    assert isinstance(notice, Notice)
+    assert "not being kept" in notice.message
+    screen.backend.send("hello")
+    assert screen.wait_for(AnswerDone)

@@ -144,7 +144,7 @@ async def test_a_question_during_an_answer_stays_in_the_prompt(
     async with open_chat() as pilot:
         await ask(pilot, backend, "first")
         await pilot.press(*"next", "enter")
-        await wait_until(pilot, lambda: shows(pilot, "Esc stops it"))
+        await wait_until(pilot, lambda: shows(pilot, "is on its way"))
         assert backend.asked == ["first"]
         assert prompt(pilot).text == "next"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-
 ANCHOR = 4
-"""Tokens that must agree before a place counts as a copy; no suffix shorter than that is followed."""
+"""Tokens that must agree before a place counts as a copy."""
 LONGEST = 64
 """Agreement beyond this many tokens is not counted when a copy is found."""
 TRUSTED = 8

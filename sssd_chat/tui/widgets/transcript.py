@@ -143,8 +143,9 @@ class Transcript(VerticalScroll, can_focus=False):
                 return
         if not self.max_scroll_y:
             # An anchor would push a short chat down to the bottom edge.
-            self.anchor(False)
-            self.scroll_to(y=0, animate=False, immediate=True)
+            if self.is_anchored:
+                self.anchor(False)
+                self.scroll_to(y=0, animate=False, immediate=True)
         elif not self.is_anchored:
             self.anchor()
         # While the view still moves, its target says where it is going.
