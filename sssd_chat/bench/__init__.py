@@ -1,1 +1,1 @@
-
+"""Measurements: drafters over recordings, and the real model live."""

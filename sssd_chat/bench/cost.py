@@ -60,4 +60,7 @@ def _interpolated(points: dict[int, float], sizes: list[int], size: int) -> floa
     above = next((place for place, known in enumerate(sizes) if known > size), len(sizes) - 1)
     low, high = sizes[above - 1], sizes[above]
     slope = (points[high] - points[low]) / (high - low)
-    return max(points[low], 0.0) + slope * (size - low)
+    if size > high:
+        # Whatever the last step of the staircase does, more tokens are not had for less.
+        return points[high] + max(slope, 0.0) * (size - high)
+    return points[low] + slope * (size - low)

@@ -21,15 +21,15 @@ PRIOR_STRENGTH = 6.0
 """Observations that the prior of a bucket is worth."""
 MEMORY = 1000.0
 """Observations after which a bucket forgets as fast as it learns."""
-RATE = 0.015
+RATE = 0.01
 """Step of the gradient descent on the weights."""
+LARGEST_WEIGHT = 10.0
+"""No weight that was learned comes near this."""
 LEAST = 0.0005
 """Probabilities stay this far from 0 and 1."""
 SURE = 0.995
 """The candidates of one place share at most this."""
-HOPELESS = -3.5
-"""Candidates with log odds under this before biases are not looked at closer."""
-HOPE = 2.0
+HOPE = 1.5
 """So much can biases be expected to add to the log odds of a candidate at most."""
 
 _ABSENT = [ev.MATCH_BUCKETS + length for length in range(ev.LONGEST + 1)]
@@ -107,12 +107,12 @@ class Estimator:
         likeliest first."""
         scores = self._scores(evidence)
         constant, tables = self._biases.after(evidence.context)
-        hopeless = min(HOPELESS, log_odds(least) - HOPE)
+        hopeless = log_odds(least) - HOPE
         total = 0.0
         found: list[tuple[float, int]] = []
         for token, score in scores.items():
             if score < hopeless:
-                total += math.exp(score)
+                total += 1.0 / (1.0 + math.exp(-score))
                 continue
             score += constant
             for biases in tables:
@@ -122,9 +122,11 @@ class Estimator:
             total += probability
             if probability >= least:
                 found.append((probability, token))
-        found.sort(reverse=True)
         if total > SURE:
-            return [(probability * SURE / total, token) for probability, token in found]
+            # The candidates exclude each other.
+            share = SURE / total
+            found = [(p * share, token) for p, token in found if p * share >= least]
+        found.sort(reverse=True)
         return found
 
     def copy_probability(self, copy_class: int) -> float:
@@ -243,8 +245,8 @@ class Estimator:
         for family, sets in zip(self._weights, dumped["weights"], strict=True):
             for chosen, learned in zip(family, sets, strict=True):
                 for source, weight in zip(range(len(chosen)), learned, strict=True):
-                    if not math.isfinite(weight):
-                        raise ValueError("a weight that is no number")
+                    if not -LARGEST_WEIGHT <= weight <= LARGEST_WEIGHT:
+                        raise ValueError("not a weight")
                     chosen[source] = float(weight)
         self._sums.clear()
         self._biases.load(dumped["biases"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from pathlib import Path
 from typing import Any
 
 from sssd_chat.drafting.estimator import Estimator
 from sssd_chat.drafting.runnerups import RunnerUps
+from sssd_chat.files import write_atomically
 
 HEADER = b"sssd-chat drafting experience 1\n"
 """First line of the file; its number changes whenever older files would be misread."""
@@ -27,14 +27,7 @@ class Experience:
         """Writes the file so that a crash leaves the old one or the new one. Raises OSError."""
         learned = {"estimator": self.estimator.dump(), "runner_ups": self.runner_ups.dump()}
         text = json.dumps(learned, separators=(",", ":"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(path.name + ".new")
-        with fresh.open("wb") as file:
-            file.write(HEADER + zlib.compress(text.encode("ascii")))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        _sync_folder(path.parent)
+        write_atomically(path, HEADER + zlib.compress(text.encode("ascii")))
 
     @classmethod
     def load(cls, path: Path) -> tuple[Experience, str | None]:
@@ -58,17 +51,3 @@ class Experience:
         except (zlib.error, ValueError, TypeError, LookupError, AttributeError, OverflowError):
             return cls(), f"{path} is damaged: drafting learns from scratch."
         return experience, None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes a rename in the folder last; systems that cannot open folders do it by themselves."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)

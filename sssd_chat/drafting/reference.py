@@ -30,7 +30,7 @@ def published_size(sequences: int) -> int:
 
 @dataclass(slots=True)
 class _PromptMatch:
-    """A match of `matched` tokens in the conversation, followed to `depth` tokens below the root."""
+    """A match of `matched` tokens in the conversation, followed `depth` tokens below the root."""
 
     origin: str
     cursor: Cursor

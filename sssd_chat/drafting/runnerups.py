@@ -22,12 +22,25 @@ class RunnerUps:
 
     def add(self, keys: list[int], best: tuple[int, ...]) -> None:
         """Remembers `best`, best first, for the packed contexts `keys`, shortest first."""
-        best = best[:KEPT]
-        for table, key, limit in zip(self.tables, keys, LIMITS, strict=False):
-            table.pop(key, None)
-            table[key] = best
-            if len(table) > limit:
-                del table[next(iter(table))]
+        for order in range(min(len(keys), len(LIMITS))):
+            self._put(order, keys[order], best)
+
+    def add_unsaid(self, keys: list[int], best: tuple[int, ...]) -> None:
+        """Remembers `best` for a context that the target looked at and did not choose.
+
+        After a single token the answer depends on what came before it, so one that was really
+        given there is worth more and stays.
+        """
+        for order in range(min(len(keys), len(LIMITS))):
+            if order or keys[0] not in self.tables[0]:
+                self._put(order, keys[order], best)
+
+    def _put(self, order: int, key: int, best: tuple[int, ...]) -> None:
+        table = self.tables[order]
+        table.pop(key, None)
+        table[key] = best[:KEPT]
+        if len(table) > LIMITS[order]:
+            del table[next(iter(table))]
 
     def dump(self) -> list[list[list[int]]]:
         """All of it as numbers, longest unused first: for each context its tokens, oldest

@@ -39,16 +39,16 @@ def best_size(probabilities: Sequence[float], cost: Sequence[float]) -> int:
 
 
 def floor(cost: Sequence[float]) -> float:
-    """The probability under which a node does not pay, so that a search can leave it out.
+    """The probability under which a node is not worth looking for, so that a search can stop.
 
     Going from a batch of k tokens to one of n costs C(n) - C(k), and a step emits at least one
-    token in the time of a plain one. The flattest way to the largest batch, taken over all k, is
-    therefore the lowest price of a token. A node under it can at most fill a batch whose other
-    nodes have paid for it already.
+    token in the time of a plain one. The flattest way to the largest batch, over all k, is
+    therefore the lowest mean price of a token. On a staircase a step up is paid for by its first
+    tokens and carries weaker ones for nothing, so half of that price is the floor.
     """
     padded = padded_sizes(cost)
     largest = len(cost) - 1
-    slopes = [
-        (cost[largest] - cost[padded[size]]) / (largest - size) for size in range(1, largest)
-    ]
-    return max(0.0, min(slopes, default=0.0)) / cost[padded[1]] if slopes else 1.0
+    slopes = [(cost[largest] - cost[padded[size]]) / (largest - size) for size in range(1, largest)]
+    if not slopes:
+        return 1.0
+    return max(0.0, min(slopes)) / cost[padded[1]] / 2

@@ -19,8 +19,10 @@ ORDERS = 6
 """Longest context that the conversation trie matches; longer agreement is a copy's affair."""
 LEAST_BRANCH = 0.005
 """Candidates less likely than this at their place are not drafted whatever a node costs."""
-LIKELY_BEST = 0.4
+LIKELY_BEST = 0.25
 """A node is not expanded when a child with this chance would not get into the draft."""
+LIKELY_COPY = 0.9
+"""The same for a node that goes on with a copy."""
 SURE_COPY = 16
 """A copy of this length is followed below the root without looking at other candidates."""
 CONTEXT = 3
@@ -92,7 +94,9 @@ class SssdDrafter:
             falling, parent, token = queue[len(tree)]
             node = tree.add(token, parent, -falling, self._origin(parent, token))
             least = -queue[-1][0] if len(queue) == budget else floor
-            if -falling * LIKELY_BEST > least:
+            copy = places[parent].copy
+            copies = copy is not None and self._conversation.tokens[copy.place] == token
+            if -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least:
                 places[node] = self._child(places[parent], token)
                 self._expand(places[node], node, -falling, floor, budget, queue)
         return tree
@@ -100,6 +104,7 @@ class SssdDrafter:
     def observe(self, step: ObservedStep) -> None:
         """See Drafter."""
         best_tokens = dict(step.best_tokens)
+        self._learn_refused(step)
         node = ROOT
         for place, token in enumerate(step.emitted):
             if self._conversation.tokens:
@@ -114,6 +119,18 @@ class SssdDrafter:
             if place < len(step.path):
                 node = step.path[place]
         self._drafted = {}
+
+    def _learn_refused(self, step: ObservedStep) -> None:
+        """Keeps what the target thought best after drafted tokens that it did not take."""
+        runner_ups = self.experience.runner_ups
+        reached = {ROOT, *step.path}
+        for node, best in step.best_tokens:
+            if node in reached:
+                continue
+            keys = self._conversation.trie.keys
+            for above in step.tree.path(node):
+                keys = advanced_keys(keys, step.tree.tokens[above], ORDERS)
+            runner_ups.add_unsaid(keys, best)
 
     def _expand(
         self,
@@ -141,6 +158,8 @@ class SssdDrafter:
             children = estimator.probabilities(evidence, least)
         for probability, token in children:
             falling = -probability * reach
+            if -falling < floor:
+                return
             if len(queue) == budget:
                 if falling >= queue[-1][0]:
                     return

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 RATES = (0.2, 0.2, 0.2)
 """Learning rates of a candidate's bias after the last token, and after those one and two before
@@ -12,10 +11,12 @@ CANDIDATE_RATE = 0.05
 """Learning rate of the bias of a candidate anywhere."""
 LAST_RATE = 0.04
 """Learning rate of the bias of all candidates after a last token."""
-LIMITS = (40_000, 40_000, 40_000)
+LIMITS = (32_000, 24_000, 24_000)
 """Biases kept for each distance; contexts that were longest unused are dropped."""
-SINGLE_LIMIT = 12_000
+SINGLE_LIMIT = 10_000
 """Biases kept of candidates, and of last tokens."""
+LARGEST = 20.0
+"""No bias that was learned comes near this."""
 NEGLIGIBLE_ERROR = 0.01
 """Errors this small teach a bias nothing worth its memory."""
 
@@ -54,9 +55,7 @@ class TokenBiases:
 
     def __init__(self) -> None:
         """No experience: all biases are 0."""
-        self._pairs = [
-            _Pairs(rate, limit) for rate, limit in zip(RATES, LIMITS, strict=True)
-        ]
+        self._pairs = [_Pairs(rate, limit) for rate, limit in zip(RATES, LIMITS, strict=True)]
         self._candidates: dict[int, float] = {}
         self._last: dict[int, float] = {}
 
@@ -92,7 +91,7 @@ class TokenBiases:
             pairs.touch(other)
 
     def dump(self) -> dict[str, list[list[float]]]:
-        """All of it as numbers, longest unused first; biases too small to matter left out."""
+        """All of it as numbers, longest unused first; biases that round to nothing left out."""
         dumped: dict[str, list[list[float]]] = {
             f"pairs{distance}": [
                 [context, *(part for item in kept for part in item)]
@@ -113,8 +112,8 @@ class TokenBiases:
                 for context, *parts in dumped[f"pairs{distance}"]
             }
             pairs.size = sum(map(len, pairs.table.values()))
-        self._candidates = _checked((token, bias) for token, bias in dumped["candidates"])
-        self._last = _checked((token, bias) for token, bias in dumped["last"])
+        self._candidates = _checked(dumped["candidates"])
+        self._last = _checked(dumped["last"])
 
 
 def _add(table: dict[int, float], token: int, step: float) -> None:
@@ -124,12 +123,14 @@ def _add(table: dict[int, float], token: int, step: float) -> None:
         del table[next(iter(table))]
 
 
-def _rounded(row: dict[int, float]) -> list[tuple[int, float]]:
-    return [(token, round(bias, 3)) for token, bias in row.items() if abs(bias) >= 0.01]
+def _rounded(row: dict[int, float]) -> list[tuple[int, int]]:
+    """Tokens and biases in hundredths, those that are nothing left out."""
+    return [(token, hundredths) for token, bias in row.items() if (hundredths := round(bias * 100))]
 
 
-def _checked(items: Iterable[tuple[float, float]]) -> dict[int, float]:
-    table = {int(token): float(bias) for token, bias in items}
-    if not all(map(math.isfinite, table.values())):
-        raise ValueError("a bias that is no number")
+def _checked(items: Iterable[Sequence[float]]) -> dict[int, float]:
+    """The row that _rounded turned into `items`."""
+    table = {int(token): float(hundredths) / 100 for token, hundredths in items}
+    if not all(-LARGEST <= bias <= LARGEST for bias in table.values()):
+        raise ValueError("not a bias")
     return table

@@ -18,6 +18,7 @@ from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.text import for_display
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
+_TEXTUAL_COMMANDS = frozenset({"Theme", "Quit", "Screenshot"})
 _SWITCH_SECONDS = 0.0005
 _LOGGER = logging.getLogger("sssd_chat.tui")
 
@@ -35,6 +36,7 @@ class ChatApp(App[None]):
         super().__init__()
         self._backend = backend
         self._problem = problem
+        self._failed = False
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
@@ -57,13 +59,15 @@ class ChatApp(App[None]):
         return extra_colours(self.current_theme)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the chat that applies now, then Textual's own."""
+        """Every action of the chat that applies now, then those of Textual that make sense here."""
         if self._backend is not None:
             for action in ACTIONS:
                 if action.in_palette and screen.check_action(action.name, ()):
                     run = getattr(screen, f"action_{action.name}")
                     yield SystemCommand(action.title, action.help, run)
-        yield from super().get_system_commands(screen)
+        for command in super().get_system_commands(screen):
+            if command.title in _TEXTUAL_COMMANDS:
+                yield command
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copies by escape sequence, and with the desktop's own program where there is one."""
@@ -76,20 +80,23 @@ class ChatApp(App[None]):
 
     def _fatal_error(self) -> None:
         """Closes the app after a fault of ours: one sentence for the user, the rest for the log."""
+        if self._failed:
+            return
+        self._failed = True
         error = traceback.format_exc()
-        _LOGGER.error("the interface failed\n%s", error)
         summary = error.strip().splitlines()[-1]
-        where = _log(error)
+        where = _keep(error)
         self.panic(
             Text(f"sssd-chat closed because of a fault of its own: {summary}\nMore: {where}")
         )
 
 
-def _log(error: str) -> str:
-    """The file that holds the details: the log, or a new file where nothing is logged."""
+def _keep(error: str) -> str:
+    """Puts the details into the log, or into a new file where nothing is logged; its path."""
     for name in ("sssd_chat", None):
         for handler in logging.getLogger(name).handlers:
             if isinstance(handler, logging.FileHandler):
+                _LOGGER.error("the interface failed\n%s", error)
                 return handler.baseFilename
     with tempfile.NamedTemporaryFile(
         "w", prefix="sssd-chat-", suffix=".log", delete=False, encoding="utf-8"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
+from sssd_chat.tui.widgets.turn import Said
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, wait_until
-from tests.tui.screen import answers, ask, ask_and_answer, lines, note, shows, transcript
+from tests.tui.screen import answers, ask, ask_and_answer, lines, note, prompt, shows, transcript
 
 PARAGRAPHS = "\n\n".join(f"Paragraph number {number}." for number in range(60))
 HINT = "more below"
@@ -115,37 +116,52 @@ async def test_resizing_while_following_stays_at_the_end(
         assert not shows(pilot, HINT)
 
 
-async def test_a_long_chat_comes_back_when_scrolled(
+async def test_far_turns_are_no_widgets_and_come_back(
     open_chat: OpenChat, backend: FakeBackend
 ) -> None:
     async with open_chat() as pilot:
-        for number in range(30):
-            await ask_and_answer(pilot, backend, f"question {number}", PARAGRAPHS[:400])
-        assert len(answers(pilot)) < 20, "turns far away are no widgets"
-        await pilot.press("ctrl+home")
-        await wait_until(
-            pilot, lambda: shows(pilot, "earlier message") or shows(pilot, "question 0")
-        )
+        for number in range(6):
+            await ask_and_answer(pilot, backend, f"question {number}", PARAGRAPHS[:700])
+        assert len(answers(pilot)) < 6
         await pilot.press("ctrl+home")
         await wait_until(pilot, lambda: shows(pilot, "question 0"))
-        assert len(answers(pilot)) == 30
+        assert len(answers(pilot)) == 6
         await ask(pilot, backend, "the next")
-        await wait_until(pilot, lambda: len(answers(pilot)) < 20)
+        await wait_until(pilot, lambda: len(answers(pilot)) < 6)
 
 
 async def test_scrolling_up_brings_turns_and_keeps_the_place(
     open_chat: OpenChat, backend: FakeBackend
 ) -> None:
     async with open_chat() as pilot:
-        for number in range(20):
-            await ask_and_answer(pilot, backend, f"question {number}", f"Paragraph {number}.\n\nX")
+        for number in range(6):
+            text = f"Begin {number}.\n\n{PARAGRAPHS[:600]}"
+            await ask_and_answer(pilot, backend, f"question {number}", text)
         mounted = len(answers(pilot))
-        assert mounted < 20
+        first = answers(pilot)[0].said.text.partition("\n")[0]
         for _ in range(40):
             await pilot.press("pageup")
             if len(answers(pilot)) > mounted:
                 break
-            before = top_line(pilot)
-        await pilot.pause(0.2)
+        await wait_until(pilot, lambda: transcript(pilot).scroll_offset.y > 0)
         assert len(answers(pilot)) > mounted
-        assert shows(pilot, before)
+        assert shows(pilot, first)
+
+
+async def test_a_chat_of_200_turns_stays_quick(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat() as pilot:
+        view = transcript(pilot)
+        for number in range(200):
+            view._said += [
+                Said(f"question {number}"),
+                Said(PARAGRAPHS[:100], speaker="m", note="n"),
+            ]
+        view._hide(400)
+        await ask_and_answer(pilot, backend, "the next", PARAGRAPHS)
+        assert len(answers(pilot)) == 1
+        await pilot.press(*"typed")
+        assert prompt(pilot).text == "typed"
+        await pilot.press("ctrl+home")
+        await wait_until(pilot, lambda: len(answers(pilot)) >= 21, 20)
+        await pilot.pause(0.5)
+        assert len(answers(pilot)) <= 27, "the rest waits for the reader"

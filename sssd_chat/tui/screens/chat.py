@@ -264,7 +264,6 @@ class ChatScreen(Screen[None]):
             return
         self._state.drafts_wanted = not self._state.drafts_wanted
         self._backend.set_drafting(self._state.drafts_wanted)
-        self.notify("Drafts on." if self._state.drafts_wanted else "Drafts off.", markup=False)
         self._show_state()
 
     def action_copy_answer(self) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
+from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from sssd_chat.tui.actions import ACTIONS, APP_KEYS, PROMPT_KEYS
-
-_KEY_WIDTH = 22
 
 _WORDS = (
     ("speed-up", "Measured tokens/s over the measured tokens/s of this model without drafts."),
@@ -39,18 +37,19 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll() as box:
             box.border_title = "Help"
             box.border_subtitle = "esc closes"
-            yield Static(_rows("While typing", PROMPT_KEYS), markup=False)
+            yield from _section("While typing", PROMPT_KEYS)
             chat = [(_keys(action.keys), f"{action.title}. {action.help}") for action in ACTIONS]
-            yield Static(_rows("In the chat", [*chat, *APP_KEYS]), markup=False)
-            yield Static(_rows("The numbers", _WORDS), markup=False)
+            yield from _section("In the chat", [*chat, *APP_KEYS])
+            yield from _section("The numbers", _WORDS)
 
 
 def _keys(keys: str) -> str:
     return keys.replace("escape", "esc").replace(",", ", ")
 
 
-def _rows(title: str, rows: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> Content:
-    lines = [
-        Content.assemble("\n", (f"{key:<{_KEY_WIDTH}}", "$accent"), does) for key, does in rows
-    ]
-    return Content.assemble((title, "bold"), *lines)
+def _section(title: str, rows: Sequence[tuple[str, str]]) -> ComposeResult:
+    yield Static(title, classes="title", markup=False)
+    for key, does in rows:
+        with Horizontal():
+            yield Static(key, classes="key", markup=False)
+            yield Static(does, markup=False)

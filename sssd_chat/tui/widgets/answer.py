@@ -56,13 +56,15 @@ class Answer(Turn):
         """The name of the speaker, the text, and what it cost."""
         said = self.said
         yield Static(one_line(said.speaker), classes="speaker", markup=False)
-        yield AnswerText(
-            for_display(said.text), parser_factory=_parser, open_links=False, classes="body"
-        )
+        yield AnswerText(parser_factory=_parser, open_links=False, classes="body")
         yield Static(said.note, classes="note", markup=False)
         self.set_class(bool(said.note), "-noted")
         if said.style:
             self.add_class(said.style)
+
+    async def restore(self) -> None:
+        """Shows the text of an answer that comes back to the screen."""
+        await self.query_one(Markdown).update(for_display(self.said.text))
 
     def wait(self) -> None:
         """Says that the model is not there yet."""

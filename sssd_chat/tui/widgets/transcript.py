@@ -111,6 +111,9 @@ class Transcript(VerticalScroll, can_focus=False):
             self._held = place is not None
             self._hide(first)
             await self.mount_all(back, after=self._earlier)
+            for turn in back:
+                if isinstance(turn, Answer):
+                    await turn.restore()
             if place is not None:
                 self.call_after_refresh(self._return_to, *place)
 
@@ -123,6 +126,7 @@ class Transcript(VerticalScroll, can_focus=False):
         """Goes to the end and stays there while text comes."""
         if self.max_scroll_y:
             self.anchor()
+        self._released = False
 
     @property
     def at_end(self) -> bool:
@@ -149,10 +153,10 @@ class Transcript(VerticalScroll, can_focus=False):
         elif not self.is_anchored:
             self.anchor()
         # While the view still moves, its target says where it is going.
-        at_end = self.is_vertical_scroll_end and self.scroll_target_y >= self.max_scroll_y
-        if at_end and self._released:
-            self._released = False
+        came_back = self.is_vertical_scroll_end and self.scroll_target_y >= self.max_scroll_y
+        if came_back and self._released:
             self.follow()
+        at_end = not self._released
         if at_end != self._at_end:
             self._at_end = at_end
             self.post_message(PlaceChanged(at_end))
