@@ -1,16 +1,33 @@
-"""Text of a model or a user, made harmless for a terminal."""
+"""Text of a model or of a person, made safe for a terminal.
+
+Only what is drawn goes through here. What is stored and sent stays whole.
+"""
 
 from __future__ import annotations
 
-import re
-
-_HARMFUL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+_LINE_BREAKS = "\v\f\x85\u2028\u2029"
+_BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def harmless(text: str) -> str:
-    """`text` without what would steer a terminal or turn the reading order: control characters
-    (all but newline and tab), line and paragraph separators, bidirectional overrides. For display
-    only; what is stored stays whole."""
-    return _HARMFUL.sub("", text)
+def _replacements() -> dict[int, str | None]:
+    table: dict[int, str | None] = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
+    table.update(dict.fromkeys(map(ord, _BIDI_CONTROLS)))
+    # A line break of another kind stays a break, or two words would become one.
+    table.update(dict.fromkeys(map(ord, _LINE_BREAKS), "\n"))
+    table.update(dict.fromkeys(range(0xD800, 0xE000), "\ufffd"))
+    del table[ord("\n")], table[ord("\t")]
+    return table
+
+
+_REPLACEMENTS = _replacements()
+
+
+def for_display(text: str) -> str:
+    """`text` without what could move the cursor, colour the terminal or reverse a line. Works
+    character by character, so pieces can be cleaned one after the other."""
+    return text.translate(_REPLACEMENTS)
+
+
+def one_line(text: str) -> str:
+    """`text` for a place that has a single line."""
+    return " ".join(for_display(text).split())

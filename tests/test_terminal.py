@@ -44,7 +44,7 @@ def test_a_question_is_answered_and_kept(chat: Terminal) -> None:
     assert chat.exit_code() == 0
     assert "Traceback" not in chat.text
     question, answer = kept()
-    assert question == StoredTurn("user", "hello there", "done")
+    assert question == StoredTurn("user", "hello there", "done", "Tiny llama")
     assert answer.status == "done"
     assert answer.text
 
@@ -103,3 +103,22 @@ def test_a_model_that_cannot_be_loaded_is_told_on_the_screen(tmp_path: Path) -> 
         assert "Traceback" not in terminal.text
     finally:
         terminal.close()
+
+
+def test_a_chat_goes_on_with_its_turns_on_the_screen(models: Path, chat: Terminal) -> None:
+    chat.wait_for("Ask something")
+    chat.type("hello there\r")
+    chat.wait_for("40 tokens")
+    chat.type(CTRL_Q)
+    assert chat.exit_code() == 0
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE)
+    again = Terminal(["--continue", "--model", str(model), "--threads", "1", "--max-tokens", "9"])
+    try:
+        again.wait_for("hello there")
+        again.type("and more\r")
+        again.wait_for("9 tokens")
+        again.type(CTRL_Q)
+        assert again.exit_code() == 0
+    finally:
+        again.close()
+    assert [turn.role for turn in kept()] == ["user", "assistant", "user", "assistant"]

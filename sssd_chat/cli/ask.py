@@ -125,7 +125,7 @@ def _write(
     session: Any, question: str, options: argparse.Namespace, interrupt: Interrupt
 ) -> Generation[State]:
     """Runs the answer; writes it as it comes when stdout is a terminal."""
-    from sssd_chat.text import harmless
+    from sssd_chat.text import for_display
 
     streams = sys.stdout.isatty() and not options.json
     show_progress = not options.quiet and sys.stderr.isatty()
@@ -140,12 +140,12 @@ def _write(
         _status("")
     for step in session.steps(generation):
         if streams:
-            sys.stdout.write(harmless(step.text))
+            sys.stdout.write(for_display(step.text))
             sys.stdout.flush()
         if interrupt.came and not generation.is_finished:
             rest = session.cancel(generation)
             if streams:
-                sys.stdout.write(harmless(rest))
+                sys.stdout.write(for_display(rest))
     if not options.json:
         if not streams:
             sys.stdout.write(generation.text)

@@ -166,7 +166,7 @@ class EngineThread:
         """The turns of the chat that goes on, which the screen can show while the model loads."""
         earlier = [] if self._recorder is None else self._recorder.earlier()
         if earlier:
-            turns = [RestoredTurn(t.role, t.text, t.status == "done") for t in earlier]
+            turns = [RestoredTurn(t.role, t.text, t.status == "done", t.model) for t in earlier]
             self._emit(ChatRestored(tuple(turns)))
         if self._recorder is not None and self._recorder.problem:
             self._emit(Notice(self._recorder.problem, "warning"))

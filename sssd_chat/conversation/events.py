@@ -59,6 +59,8 @@ class RestoredTurn:
     text: str
     complete: bool
     """False for an answer that was stopped, failed, or cut off by the end of the program."""
+    model: str
+    """The model that answered, or was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ class StoredTurn:
     text: str
     status: str
     """"done", "streaming" (the program ended in the middle of it), "stopped" or "failed"."""
+    model: str
+    """The model that answered, or was asked."""
 
 
 class History:
@@ -147,15 +149,15 @@ class History:
         rows = {
             row[0]: row
             for row in self._connection.execute(
-                "SELECT id, parent, role, text, status FROM turns WHERE chat = ? ORDER BY id",
+                "SELECT id, parent, role, text, status, model FROM turns WHERE chat = ?",
                 (chat,),
             )
         }
         branch: list[tuple[int, StoredTurn]] = []
         turn = max(rows, default=None)
         while turn is not None:
-            _, parent, role, text, status = rows[turn]
-            branch.append((turn, StoredTurn(role, text, status)))
+            _, parent, role, text, status, model = rows[turn]
+            branch.append((turn, StoredTurn(role, text, status, model)))
             turn = parent
         return branch[::-1]
 

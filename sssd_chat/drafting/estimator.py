@@ -106,7 +106,7 @@ class Estimator:
         """Probability and token of the candidates with a probability of at least `least`, the
         likeliest first."""
         scores = self._scores(evidence)
-        constant, tables = self._biases.after(evidence.context)
+        constant, tables = self._biases.after(evidence.bias_context)
         hopeless = log_odds(least) - HOPE
         total = 0.0
         found: list[tuple[float, int]] = []
@@ -190,7 +190,7 @@ class Estimator:
                 buckets.log_odds[place]
                 for buckets, place in zip(self._buckets, places, strict=False)
             ]
-            score = weights[-1] + self._biases.total(evidence.context, token)
+            score = weights[-1] + self._biases.total(evidence.bias_context, token)
             for weight, odds in zip(weights, inputs, strict=False):
                 score += weight * odds
             hit = token == emitted
@@ -200,8 +200,8 @@ class Estimator:
             gradient[-1] += error * 0.5
             for buckets, place in zip(self._buckets, places, strict=False):
                 buckets.learn(place, hit)
-            self._biases.learn(evidence.context, token, error)
-        self._biases.finish(evidence.context)
+            self._biases.learn(evidence.bias_context, token, error)
+        self._biases.finish(evidence.bias_context)
         for chosen in sets:
             for source, slope in enumerate(gradient):
                 chosen[source] += slope * RATE / len(sets)

@@ -117,6 +117,7 @@ class Evidence:
     """All that is known about the token after one context, before any of it is weighed."""
 
     __slots__ = (
+        "bias_context",
         "context",
         "conversation",
         "conversation_length",
@@ -148,5 +149,9 @@ class Evidence:
         """As `ranked` gives it."""
         self.copy_token = copy_token
         """What a copy goes on with, or -1."""
+        matched = self.conversation_length * (LONGEST + 1) + self.store_length
+        self.bias_context = (context[0], matched, *context[1:])
+        """What token biases depend on: the last token, how long both text sources matched, and
+        the tokens before."""
         self.copy_class = copy_class
         """Class of that copy."""

@@ -23,13 +23,12 @@ LIKELY_BEST = 0.25
 """A node is not expanded when a child with this chance would not get into the draft."""
 LIKELY_COPY = 0.9
 """The same for a node that goes on with a copy."""
-SURE_COPY = 16
+SURE_COPY = 10
 """A copy of this length is followed below the root without looking at other candidates."""
 CONTEXT = 3
 """Last tokens that the estimator is told."""
 RUNNER_UPS = "runner-ups"
 """Origin of nodes that only runner-ups know."""
-
 
 _Candidate = tuple[float, int, int]
 """Minus the probability, the parent node and the token."""
@@ -109,7 +108,8 @@ class SssdDrafter:
         for place, token in enumerate(step.emitted):
             if self._conversation.tokens:
                 evidence = self._drafted.get(node)
-                if evidence is None:
+                # A step need not come from the last draft: another tree, another evidence.
+                if evidence is None or evidence.context != self._context():
                     evidence = self._evidence(self._root())
                 self.experience.estimator.learn(evidence, token)
                 best = best_tokens.get(node)
@@ -166,11 +166,15 @@ class SssdDrafter:
                 queue.pop()
             insort(queue, (falling, node, token))
 
+    def _context(self) -> tuple[int, ...]:
+        """The last tokens of the text, the last one first."""
+        return tuple(self._conversation.tokens[: -CONTEXT - 1 : -1])
+
     def _root(self) -> _Place:
         conversation = self._conversation
         tokens = conversation.tokens
         return _Place(
-            tuple(tokens[: -CONTEXT - 1 : -1]),
+            self._context(),
             conversation.trie.keys,
             conversation.pointer,
             None if self._datastore is None else self._datastore.cursor(tokens),

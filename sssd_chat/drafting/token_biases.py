@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-RATES = (0.2, 0.2, 0.2)
-"""Learning rates of a candidate's bias after the last token, and after those one and two before
-it."""
+RATES = (0.2, 0.1, 0.2, 0.2)
+"""Learning rates of a candidate's bias after each part of the context: the last token, the length
+of the matches, the tokens one and two before the last."""
 CANDIDATE_RATE = 0.05
 """Learning rate of the bias of a candidate anywhere."""
 LAST_RATE = 0.04
 """Learning rate of the bias of all candidates after a last token."""
-LIMITS = (32_000, 24_000, 24_000)
-"""Biases kept for each distance; contexts that were longest unused are dropped."""
+LIMITS = (32_000, 16_000, 24_000, 24_000)
+"""Biases kept for each of these; contexts that were longest unused are dropped."""
 SINGLE_LIMIT = 10_000
 """Biases kept of candidates, and of last tokens."""
 LARGEST = 20.0
@@ -93,12 +93,12 @@ class TokenBiases:
     def dump(self) -> dict[str, list[list[float]]]:
         """All of it as numbers, longest unused first; biases that round to nothing left out."""
         dumped: dict[str, list[list[float]]] = {
-            f"pairs{distance}": [
-                [context, *(part for item in kept for part in item)]
+            f"pairs{part}": [
+                [context, *(number for item in kept for number in item)]
                 for context, row in pairs.table.items()
                 if (kept := _rounded(row))
             ]
-            for distance, pairs in enumerate(self._pairs, 1)
+            for part, pairs in enumerate(self._pairs, 1)
         }
         dumped["candidates"] = [list(item) for item in _rounded(self._candidates)]
         dumped["last"] = [list(item) for item in _rounded(self._last)]
@@ -106,10 +106,10 @@ class TokenBiases:
 
     def load(self, dumped: dict[str, list[list[float]]]) -> None:
         """Takes over what dump gave. Raises an ordinary exception when it is something else."""
-        for distance, pairs in enumerate(self._pairs, 1):
+        for part, pairs in enumerate(self._pairs, 1):
             pairs.table = {
                 int(context): _checked(zip(parts[::2], parts[1::2], strict=True))
-                for context, *parts in dumped[f"pairs{distance}"]
+                for context, *parts in dumped[f"pairs{part}"]
             }
             pairs.size = sum(map(len, pairs.table.values()))
         self._candidates = _checked(dumped["candidates"])

@@ -14,8 +14,8 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from sssd_chat.conversation.events import ChatBackend
+from sssd_chat.text import for_display
 from sssd_chat.tui.actions import ACTIONS
-from sssd_chat.tui.text import for_display
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
 _TEXTUAL_COMMANDS = frozenset({"Theme", "Quit", "Screenshot"})

@@ -94,6 +94,8 @@ class ChatState:
                 self.loading_progress = progress
             case ModelReady(info):
                 self.model = info
+                if info.drafting is Drafting.OFF_BY_USER:
+                    self.drafts_wanted = False
                 self.context_tokens = 0
                 self.phase = Phase.READING if self.phase is Phase.WAITING else self.phase
                 self.phase = Phase.READY if self.phase is Phase.LOADING else self.phase

@@ -40,10 +40,10 @@ def test_a_chat_is_kept_and_read_again(path: Path) -> None:
     recorder.answer("ye", [4], "stopped")
     recorder.close()
     assert stored(path) == [
-        StoredTurn("user", "hello", "done"),
-        StoredTurn("assistant", "good", "done"),
-        StoredTurn("user", "more", "done"),
-        StoredTurn("assistant", "ye", "stopped"),
+        StoredTurn("user", "hello", "done", "tiny"),
+        StoredTurn("assistant", "good", "done", "tiny"),
+        StoredTurn("user", "more", "done", "tiny"),
+        StoredTurn("assistant", "ye", "stopped", "tiny"),
     ]
     tokens = sqlite3.connect(path).execute("SELECT tokens FROM turns WHERE id = 2").fetchone()[0]
     assert len(tokens) == 12
@@ -109,7 +109,7 @@ def test_a_killed_program_leaves_question_and_partial_answer(path: Path) -> None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     turns = stored(path)
-    assert turns[0] == StoredTurn("user", "hello", "done")
+    assert turns[0] == StoredTurn("user", "hello", "done", "tiny")
     assert turns[1].status == "streaming"
     assert turns[1].text.startswith("word ")
 

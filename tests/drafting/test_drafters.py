@@ -230,3 +230,21 @@ def test_sssd_learns_from_what_the_target_thought_after_refused_tokens() -> None
     drafter.observe(step)
     drafter.begin([8, 9, 2, 3])
     assert drafter.draft(2, 0.0).tokens == [70, 71]
+
+
+def test_sssd_learns_the_same_from_a_step_that_is_not_from_its_last_draft() -> None:
+    text = looping_text(1, 200)
+    drafter, twin = SssdDrafter(), SssdDrafter()
+    for one in (drafter, twin):
+        one.begin([*text, *text[:20]])
+    drafter.draft(20)
+    tree = DraftTree()
+    first = tree.add(text[20], ROOT, 0.9, "elsewhere")
+    tree.add(text[21], first, 0.8, "elsewhere")
+    step = verified(tree, text, 20)
+    assert step.path == [0, 1]
+    drafter.observe(step)
+    for token, best in zip(step.emitted, step.best_tokens, strict=True):
+        twin.observe(ObservedStep(DraftTree(), [], [token], [(ROOT, best[1])]))
+    assert len(twin.draft(20)) > 0
+    assert drafter.draft(20) == twin.draft(20)

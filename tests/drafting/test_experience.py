@@ -124,12 +124,12 @@ def test_the_file_stays_under_a_megabyte_and_memory_is_bounded(tmp_path: Path) -
     chance = random.Random(0)
     experience = Experience()
     text = [chance.randrange(150_000) for _ in range(4)]
-    for _ in range(60_000):
+    for _ in range(15_000):
         keys = [text[-1], text[-2] << TOKEN_BITS | text[-1]]
         keys.append(text[-3] << 2 * TOKEN_BITS | keys[1])
         best = tuple(chance.randrange(150_000) for _ in range(4))
         experience.runner_ups.add(keys, best)
-        context = (text[-1], text[-2], text[-3])
+        context = (text[-1], chance.randrange(81), text[-2], text[-3])
         for token in best:
             experience.estimator._biases.learn(context, token, chance.uniform(-1, 1))
         experience.estimator._biases.finish(context)

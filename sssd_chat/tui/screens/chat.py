@@ -16,6 +16,7 @@ from sssd_chat.conversation.events import (
     AnswerFailed,
     AnswerStep,
     ChatBackend,
+    ChatRestored,
     Drafting,
     Event,
     ModelFailed,
@@ -23,16 +24,17 @@ from sssd_chat.conversation.events import (
     Notice,
     StoppedBy,
 )
+from sssd_chat.text import for_display
 from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.messages import FollowRequested, PlaceChanged, QuestionEntered, QuestionHeldBack
 from sssd_chat.tui.pace import Pace
-from sssd_chat.tui.text import for_display
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.live_panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.status_line import StatusLine
 from sssd_chat.tui.widgets.transcript import Transcript
+from sssd_chat.tui.widgets.turn import Said
 from sssd_chat.tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
@@ -138,6 +140,8 @@ class ChatScreen(Screen[None]):
                 self.notify(for_display(message), severity="error", markup=False)
             case ModelReady(info) if self._answer is not None:
                 self._answer.name_speaker(info.name)
+            case ChatRestored(turns):
+                await self._transcript.restore([Said.restored(turn) for turn in turns])
             case ModelFailed(message):
                 await self._show_no_model(message)
             case Notice(message, severity):

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from sssd_chat.tui.text import for_display
+from sssd_chat.text import for_display
 
 _WAYS = (
     ("A small model to begin with (98 MB):", "pip install 'sssd-chat[starter]'"),

@@ -9,9 +9,9 @@ from textual.actions import SkipAction
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
+from sssd_chat.text import for_display
 from sssd_chat.tui.figures import counted
 from sssd_chat.tui.messages import QuestionEntered, QuestionHeldBack
-from sssd_chat.tui.text import for_display
 
 _CHIP_ABOVE_LINES = 15
 _CHIP_ABOVE_CHARACTERS = 1500

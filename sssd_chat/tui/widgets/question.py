@@ -6,8 +6,8 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from sssd_chat.text import for_display
 from sssd_chat.tui.figures import count
-from sssd_chat.tui.text import for_display
 from sssd_chat.tui.widgets.turn import Said, Turn
 
 _FOLD_ABOVE_LINES = 16

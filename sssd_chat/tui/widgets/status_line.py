@@ -7,9 +7,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from sssd_chat.conversation.events import Drafting
+from sssd_chat.text import one_line
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.figures import bar, count, decimal, percent, times
-from sssd_chat.tui.text import one_line
 
 _GLYPHS = {
     Phase.LOADING: "◌",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -58,6 +60,14 @@ class Transcript(VerticalScroll, can_focus=False):
         answer = Answer(self._said[-1])
         await self.mount(answer)
         return answer
+
+    async def restore(self, turns: Sequence[Said]) -> None:
+        """Begins with the turns of an earlier chat, and shows its end."""
+        await self.query_children(Welcome).remove()
+        self._said = list(turns)
+        self._hide(len(self._said))
+        await self.show_earlier(_TURNS_BROUGHT_BY_SCROLLING)
+        self.follow()
 
     async def clear_turns(self) -> None:
         """Empties the transcript."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from textual.containers import Vertical
 
+from sssd_chat.conversation.events import RestoredTurn
+
 
 @dataclass(slots=True)
 class Said:
@@ -19,6 +21,14 @@ class Said:
     """The line below an answer."""
     style: str = ""
     """The style class of the note."""
+
+    @classmethod
+    def restored(cls, turn: RestoredTurn) -> Said:
+        """A turn of an earlier chat."""
+        if turn.role == "user":
+            return cls(turn.text)
+        note, style = ("", "") if turn.complete else ("■ not complete", "-cut")
+        return cls(turn.text, turn.model, note, style)
 
 
 class Turn(Vertical):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
+from sssd_chat.text import for_display, one_line
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.figures import bar, percent, short_count
-from sssd_chat.tui.text import for_display, one_line
 
 _TITLE = "sssd-chat"
 _PITCH = (
