@@ -20,6 +20,9 @@ _VERSION = 1
 _LEARNING_RATE = 0.15
 _OUTLIER = 3.0
 # A sample this many times off (a busy machine, a page fault) is trusted only that far.
+_USUAL_SLOPE = 0.35
+"""Time of a further token in a batch over that of the first, on a usual CPU; believed while only
+one size was measured, so that a second one is tried."""
 _FIRST_BUCKET = 512
 _BUCKETS = 12
 
@@ -77,8 +80,12 @@ class StepCost:
         return any(self.buckets)
 
     def measured_sizes(self) -> set[int]:
-        """Batch sizes with a sample in any bucket."""
+        """Batch sizes with a measurement at any context length."""
         return {size for samples in self.buckets for size in samples}
+
+    def measurements(self, size: int) -> int:
+        """How often a batch of so many tokens was measured."""
+        return sum(samples[size].count for samples in self.buckets if size in samples)
 
     def plain(self, context: int) -> float | None:
         """Seconds of a step without a draft after `context` tokens; None while unknown."""
@@ -173,7 +180,7 @@ def _interpolated(known: dict[int, float], largest: int) -> list[float]:
         before = sizes[-2]
         slope = max(0.0, (known[last] - known[before]) / (last - before))
     else:
-        slope = known[last] / last
+        slope = _USUAL_SLOPE * known[last] / last
     result = [0.0]
     for size in range(1, largest + 1):
         if size in known:

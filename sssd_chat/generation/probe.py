@@ -9,38 +9,42 @@ from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.target import State, VerifyingTarget
 
 PROBE_SECONDS = 0.8
-"""Time that a probe may take in all."""
+"""Time that the measurements of a probe may take in all."""
 
-_SIZES = (1, 4, 16, 8, 2, 32, 64, 3, 6, 12, 24, 48, 96, 129)
+_SIZES = (1, 4, 2, 16, 8, 3, 32, 64, 6, 12, 24, 48, 96, 129)
 """In the order of their worth: the steps of the staircase first."""
-_TEXT_TOKENS = 16
-_REPEATS = 3
+_ENOUGH = 5
+"""Sizes measured so often are not probed again; a single measurement may be a bad one."""
 _SLOW = 0.03
 """Seconds; a step this long is measured once, or the time is gone before the curve is seen."""
+_REPEATS = 3
+_ROOM = len(_SIZES) * _REPEATS + 2
+"""Each measurement leaves its root in the cache until the probe is over."""
 
 
 def probe(target: VerifyingTarget[State], cost: StepCost, seconds: float = PROBE_SECONDS) -> int:
-    """Measures batch sizes that `cost` has no sample of, as many as the time allows; returns how
+    """Measures the batch sizes that are known least, as many as the time allows; returns how
     many. The cache is left as it was."""
     wanted = [
         size
         for size in _SIZES
-        if size not in cost.measured_sizes() and size <= min(cost.largest, target.max_draft + 1)
+        if size <= min(cost.largest, target.max_draft + 1)
+        and size + _ROOM <= target.context_length
+        and cost.measurements(size) < _ENOUGH
     ]
-    if not wanted or target.context_length < _TEXT_TOKENS + max(wanted):
+    wanted.sort(key=cost.measurements)
+    if not wanted:
         return 0
-    ends = time.perf_counter() + seconds
     sequence = target.open_sequence()
     measured = 0
     try:
-        target.prefill(sequence, [0] * _TEXT_TOKENS)
-        # The first decode warms caches up and is not counted.
-        target.verify([(sequence, 0, DraftTree())])
-        target.commit(sequence, [])
+        # The first decode wakes the weights up and is not counted.
+        target.prefill(sequence, [0])
+        ends = time.perf_counter() + seconds
         for size in wanted:
-            best = _measure(target, sequence, size, cost.seconds(_TEXT_TOKENS)[size], ends)
+            best = _measure(target, sequence, size, cost.seconds(1)[size], ends)
             if best is not None:
-                cost.observe(size, _TEXT_TOKENS, best)
+                cost.observe(size, 1, best)
                 measured += 1
     finally:
         target.close_sequence(sequence)
