@@ -35,6 +35,11 @@ class ObservingSampler:
         self.best.append(best_tokens(logits, BEST_KEPT))
         return self._chain.sample(logits)
 
+    @property
+    def takes_best(self) -> bool:
+        """See SamplerChain.takes_best: never, or this one would see nothing."""
+        return False
+
     def close(self) -> None:
         """See SamplerChain.close."""
         self._chain.close()

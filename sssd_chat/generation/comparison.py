@@ -43,6 +43,11 @@ class _RecordingSampler:
         self.positions.append(_Position(tokens, logits[tokens].copy()))
         return self._chain.sample(logits)
 
+    @property
+    def takes_best(self) -> bool:
+        """See SamplerChain.takes_best: never, or this one would see nothing."""
+        return False
+
     def close(self) -> None:
         self._chain.close()
 

@@ -25,9 +25,11 @@ from sssd_chat.llama.vocabulary import PieceDecoder, Vocabulary
 
 MAX_DRAFT = 128
 """Most nodes of one step; a sure copy pays up to about 64 on a CPU and more on a GPU."""
-_REFUSED_NODES_LOOKED_AT = 2
-"""Of the refused nodes this many are asked for the target's best tokens; each look costs a pass
-over the logits."""
+_REFUSED_SHARE = 0.002
+"""Share of a plain step that may go into looking at refused nodes."""
+_LOOK_SECONDS = 0.00015
+"""Time of a look: a pass over the logits of a large vocabulary."""
+_MOST_REFUSED_LOOKS = 2
 _PLAIN_EVERY = 64
 """At least one step in so many goes without a draft: what drafts save is measured against it."""
 
@@ -61,6 +63,9 @@ class Conversation(Generic[State]):
     guard: DraftGuard = field(default_factory=DraftGuard)
     since_plain: int = 0
     """Steps since the last one without a draft."""
+    is_behind: bool = False
+    """Whether the drafter has not seen the end of the text: with drafts switched off nothing is
+    spent on it."""
 
 
 @dataclass(slots=True)
@@ -100,6 +105,23 @@ class Generation(Generic[State]):
     def root(self) -> int:
         """The last emitted token, whose KV entry does not exist yet."""
         return self.tokens[-1]
+
+
+class _LookingSampler:
+    """Samples, and keeps the best tokens of every place that was sampled."""
+
+    def __init__(self, sampler: SamplerChain, wanted: int) -> None:
+        self._sampler = sampler
+        self._wanted = wanted
+        self.best: list[tuple[int, ...]] = []
+
+    def sample(self, logits: Logits) -> int:
+        """See SamplerChain.sample. The best token is not looked for twice."""
+        if self._wanted <= 0:
+            return self._sampler.sample(logits)
+        best = best_tokens(logits, self._wanted)
+        self.best.append(best)
+        return best[0] if self._sampler.takes_best else self._sampler.sample(logits)
 
 
 class Engine(Generic[State]):
@@ -157,10 +179,13 @@ class Engine(Generic[State]):
             return on_progress is None or on_progress(done)
 
         complete = self.target.prefill(conversation.state, prompt, progress)
-        if complete:
-            conversation.drafter.begin(prompt)
-        else:
+        if not complete:
             self._finish(generation, StoppedBy.CANCELLED)
+        elif self._may_draft(generation):
+            conversation.drafter.begin(prompt)
+            conversation.is_behind = False
+        else:
+            conversation.is_behind = True
         generation.statistics.prefill_seconds = time.perf_counter() - started
         generation.statistics.drafting = self._drafting(generation)
         if settings.max_tokens is not None and settings.max_tokens < 1:
@@ -260,24 +285,24 @@ class Engine(Generic[State]):
         statistics: StepStatistics,
         logits: Callable[[int], Logits],
     ) -> Acceptance:
+        conversation = generation.conversation
+        learns = self._may_draft(generation) and not conversation.is_behind
+        wanted = conversation.drafter.best_tokens_wanted if learns else 0
         started = time.perf_counter()
+        sampler = _LookingSampler(generation.sampler, wanted)
         acceptance = accept(
-            tree,
-            logits,
-            generation.sampler.sample,
-            lambda token: self._emit(generation, token),
+            tree, logits, sampler.sample, lambda token: self._emit(generation, token)
         )
         sampled = time.perf_counter()
         statistics.sampling_seconds = sampled - started
-        conversation = generation.conversation
-        conversation.drafter.observe(
-            ObservedStep(
-                tree,
-                acceptance.path,
-                acceptance.emitted,
-                self._best_tokens(conversation.drafter, tree, acceptance, logits),
+        if learns:
+            best = list(zip(acceptance.visited, sampler.best, strict=False))
+            best += self._best_of_refused(conversation, tree, acceptance, logits)
+            conversation.drafter.observe(
+                ObservedStep(tree, acceptance.path, acceptance.emitted, best)
             )
-        )
+        else:
+            conversation.is_behind = True
         statistics.draft_seconds += time.perf_counter() - sampled
         statistics.emitted = len(acceptance.emitted)
         statistics.tested = acceptance.tested
@@ -286,20 +311,24 @@ class Engine(Generic[State]):
         statistics.by_depth = acceptance.by_depth
         return acceptance
 
-    def _best_tokens(
+    def _best_of_refused(
         self,
-        drafter: Drafter,
+        conversation: Conversation[State],
         tree: DraftTree,
         acceptance: Acceptance,
         logits: Callable[[int], Logits],
     ) -> list[tuple[int, tuple[int, ...]]]:
-        wanted = drafter.best_tokens_wanted
-        if wanted <= 0:
+        """The target's best tokens at refused nodes, of which a slow model affords a few."""
+        wanted = conversation.drafter.best_tokens_wanted
+        plain = self.cost.plain(len(conversation.state.tokens))
+        if wanted <= 0 or plain is None:
             return []
-        visited = acceptance.visited
+        looks = min(_MOST_REFUSED_LOOKS, int(_REFUSED_SHARE * plain / _LOOK_SECONDS))
+        if looks < 1:
+            return []
+        visited = set(acceptance.visited)
         refused = [node for node in range(len(tree)) if node not in visited]
-        nodes = [*visited, *refused[:_REFUSED_NODES_LOOKED_AT]]
-        return [(node, best_tokens(logits(node), wanted)) for node in nodes]
+        return [(node, best_tokens(logits(node), wanted)) for node in refused[:looks]]
 
     def _emit(self, generation: Generation[State], token: int) -> bool:
         """Adds a token to the answer; True when the answer ends with it."""
@@ -348,6 +377,9 @@ class Engine(Generic[State]):
 
     # Drafting
 
+    def _may_draft(self, generation: Generation[State]) -> bool:
+        return self.target.can_verify_trees and generation.settings.drafting
+
     def _drafting(self, generation: Generation[State]) -> Drafting:
         if not self.target.can_verify_trees:
             return Drafting.IMPOSSIBLE
@@ -362,13 +394,12 @@ class Engine(Generic[State]):
         length = len(conversation.state.tokens)
         left = generation.settings.max_tokens
         left = self.target.context_length if left is None else left - len(generation.tokens)
-        if (
-            not self.target.can_verify_trees
-            or not generation.settings.drafting
-            or not conversation.guard.allows
-            or conversation.since_plain >= _PLAIN_EVERY
-            or left <= 1
-        ):
+        if not self._may_draft(generation):
+            return DraftTree()
+        if conversation.is_behind:
+            conversation.drafter.begin([*conversation.state.tokens, generation.root])
+            conversation.is_behind = False
+        if not conversation.guard.allows or conversation.since_plain >= _PLAIN_EVERY or left <= 1:
             return DraftTree()
         budget = min(MAX_DRAFT, self.target.max_draft, self.target.context_length - length - 1)
         if budget <= 0:

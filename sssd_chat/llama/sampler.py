@@ -16,6 +16,7 @@ Logits = npt.NDArray[np.float32]
 
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 _RANDOM_SEED = 0xFFFFFFFF
+_ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,11 @@ class SamplerChain:
         add(lib.llama_sampler_init_dist(seed))
         return chain
 
+    @property
+    def takes_best(self) -> bool:
+        """Whether `sample` is nothing but the most probable token."""
+        return self._is_argmax
+
     def sample(self, logits: Logits) -> int:
         """The next token given the target's logits; it counts as emitted from now on."""
         if self._is_argmax:
@@ -128,24 +134,26 @@ class SamplerChain:
 
 
 def best_tokens(logits: Logits, count: int) -> tuple[int, ...]:
-    """The `count` most probable tokens, best first.
+    """The `count` most probable tokens, best first, lower numbers first among equals: so the
+    first one is that of argmax.
 
-    Among n rows of the logits, the best `count` tokens lie in the rows with the `count` largest
-    maxima: so one pass over the logits is enough, and sorting touches a few hundred numbers.
+    One pass over the logits finds the maximum of each row of 256; the rest looks at a few rows
+    only. That is a third of the time of a partition.
     """
-    size = len(logits)
-    width = 256
-    rows = size // width
-    if count <= 0:
-        return ()
-    if rows <= 4 * count:
-        order = np.argsort(-logits, kind="stable")[:count]
-        return tuple(order.tolist())
-    maxima = logits[: rows * width].reshape(rows, width).max(axis=1)
-    best_rows = np.argpartition(maxima, rows - count)[rows - count :]
-    candidates = (best_rows[:, None] * width + np.arange(width)).ravel()
-    candidates = np.concatenate([candidates, np.arange(rows * width, size)])
-    values = logits[candidates]
-    best = np.argpartition(values, len(values) - count)[len(values) - count :]
-    best = best[np.argsort(-values[best], kind="stable")]
-    return tuple(candidates[best].tolist())
+    whole = len(logits) // _ROW
+    maxima = np.full(whole + 1, -np.inf, dtype=np.float32)
+    logits[: whole * _ROW].reshape(whole, _ROW).max(axis=1, out=maxima[:whole])
+    if len(logits) > whole * _ROW:
+        maxima[whole] = logits[whole * _ROW :].max()
+    rows: dict[int, Logits] = {}
+    found = []
+    for _ in range(min(count, len(logits))):
+        number = int(maxima.argmax())
+        row = rows.get(number)
+        if row is None:
+            row = rows[number] = logits[number * _ROW : (number + 1) * _ROW].copy()
+        place = int(row.argmax())
+        found.append(number * _ROW + place)
+        row[place] = -np.inf
+        maxima[number] = row.max()
+    return tuple(found)

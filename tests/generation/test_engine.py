@@ -319,6 +319,23 @@ def test_drafting_off_means_no_draft_and_says_so() -> None:
     assert generation.statistics.drafting is Drafting.OFF_BY_USER
 
 
+def test_drafts_switched_on_in_the_middle_know_the_text() -> None:
+    engine = make_engine()
+    drafter = random_drafter(engine, 1)
+    off = replace(SETTINGS, drafting=False)
+    generation = engine.begin(engine.open(drafter), [1, 2], off)
+    for _ in range(10):
+        engine.step([generation])
+    # Nothing is spent on a drafter that may not draft.
+    assert (drafter.text, drafter.steps) == ([], [])
+    generation.settings = SETTINGS
+    while not generation.is_finished:
+        engine.step([generation])
+    assert drafter.text == [1, 2, *generation.tokens]
+    assert generation.statistics.accepted > 0
+    assert generation.tokens == write(engine, [1, 2], off).tokens
+
+
 def test_a_target_without_trees_is_decoded_plainly_and_says_so() -> None:
     engine = make_engine()
     engine.target.can_verify_trees = False
