@@ -9,13 +9,13 @@ single tokens after single tokens. All of it is learned online, one emitted toke
 from __future__ import annotations
 
 import math
-from itertools import chain
+from math import exp, log
 from typing import Any
 
 from sssd_chat.drafting import evidence as ev
 from sssd_chat.drafting.evidence import Evidence
 from sssd_chat.drafting.runnerups import KEPT
-from sssd_chat.drafting.token_biases import TokenBiases
+from sssd_chat.drafting.token_biases import NEGLIGIBLE_ERROR, TokenBiases
 
 PRIOR_STRENGTH = 6.0
 """Observations that the prior of a bucket is worth."""
@@ -32,6 +32,10 @@ SURE = 0.995
 HOPE = 1.5
 """So much can biases be expected to add to the log odds of a candidate at most."""
 
+_LEAST_ODDS = log(LEAST / (1.0 - LEAST))
+_SHARED_RATE = RATE / 4
+"""Each of the four weight sets that add up takes its share of a step."""
+
 _ABSENT = [ev.MATCH_BUCKETS + length for length in range(ev.LONGEST + 1)]
 """Bucket of the candidates that a text source does not know, by its longest match."""
 _LENGTH_SETS = ev.LONGEST
@@ -40,8 +44,11 @@ _COPY_SETS = ev.COPY_CLASSES + 1
 
 def log_odds(probability: float) -> float:
     """The logarithm of the odds, with the probability kept off 0 and 1."""
-    probability = min(max(probability, LEAST), 1.0 - LEAST)
-    return math.log(probability / (1.0 - probability))
+    if probability < LEAST:
+        return _LEAST_ODDS
+    if probability > 1.0 - LEAST:
+        return -_LEAST_ODDS
+    return log(probability / (1.0 - probability))
 
 
 class Buckets:
@@ -112,13 +119,13 @@ class Estimator:
         found: list[tuple[float, int]] = []
         for token, score in scores.items():
             if score < hopeless:
-                total += 1.0 / (1.0 + math.exp(-score))
+                total += 1.0 / (1.0 + exp(-score))
                 continue
             score += constant
             for biases in tables:
                 if token in biases:
                     score += biases[token]
-            probability = 1.0 / (1.0 + math.exp(-score))
+            probability = 1.0 / (1.0 + exp(-score))
             total += probability
             if probability >= least:
                 found.append((probability, token))
@@ -168,43 +175,58 @@ class Estimator:
 
     def learn(self, evidence: Evidence, emitted: int) -> None:
         """The token after `evidence` was `emitted`."""
-        sets = self._sets(evidence)
-        weights = self._mixed(evidence)
-        absent = (
-            _ABSENT[evidence.conversation_length],
-            _ABSENT[evidence.store_length],
-            evidence.unranked,
-        )
-        known = (evidence.conversation, evidence.store, evidence.runner_ups)
-        candidates = dict.fromkeys(chain(*known))
-        copying = evidence.copy_token >= 0
-        if copying:
-            candidates[evidence.copy_token] = None
-        gradient = [0.0] * len(weights)
+        conversation, store, runner_ups = self._conversation, self._store, self._runner_ups
+        known, known_store, ranked = evidence.conversation, evidence.store, evidence.runner_ups
+        absent = _ABSENT[evidence.conversation_length]
+        absent_store = _ABSENT[evidence.store_length]
+        unranked = evidence.unranked
+        weight, weight_store, weight_ranked, weight_copy, constant = self._mixed(evidence)
+        copy_token = evidence.copy_token
+        constant_bias, tables = self._biases.after(evidence.bias_context)
+        constant += constant_bias
+        candidates = known | known_store | ranked
+        if copy_token >= 0:
+            candidates[copy_token] = 0
+        slope = slope_store = slope_ranked = slope_copy = slope_constant = 0.0
+        errors = []
+        # One loop with everything at hand: this runs for each emitted token.
         for token in candidates:
-            places = [found.get(token, other) for found, other in zip(known, absent, strict=True)]
-            if copying:
-                is_next = token == evidence.copy_token
-                places.append(evidence.copy_class + (0 if is_next else ev.COPY_CLASSES))
-            inputs = [
-                buckets.log_odds[place]
-                for buckets, place in zip(self._buckets, places, strict=False)
-            ]
-            score = weights[-1] + self._biases.total(evidence.bias_context, token)
-            for weight, odds in zip(weights, inputs, strict=False):
-                score += weight * odds
+            place = known.get(token, absent)
+            place_store = known_store.get(token, absent_store)
+            place_ranked = ranked.get(token, unranked)
+            odds = conversation.log_odds[place]
+            odds_store = store.log_odds[place_store]
+            odds_ranked = runner_ups.log_odds[place_ranked]
+            score = (
+                constant + weight * odds + weight_store * odds_store + weight_ranked * odds_ranked
+            )
             hit = token == emitted
-            error = hit - 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
-            for source, odds in enumerate(inputs):
-                gradient[source] += error * odds
-            gradient[-1] += error * 0.5
-            for buckets, place in zip(self._buckets, places, strict=False):
-                buckets.learn(place, hit)
-            self._biases.learn(evidence.bias_context, token, error)
-        self._biases.finish(evidence.bias_context)
-        for chosen in sets:
-            for source, slope in enumerate(gradient):
-                chosen[source] += slope * RATE / len(sets)
+            if copy_token >= 0:
+                place_copy = evidence.copy_class + (0 if token == copy_token else ev.COPY_CLASSES)
+                odds_copy = self._copy.log_odds[place_copy]
+                score += weight_copy * odds_copy
+            for biases in tables:
+                if token in biases:
+                    score += biases[token]
+            score = 30.0 if score > 30.0 else -30.0 if score < -30.0 else score
+            error = hit - 1.0 / (1.0 + exp(-score))
+            slope += error * odds
+            slope_store += error * odds_store
+            slope_ranked += error * odds_ranked
+            slope_constant += error * 0.5
+            conversation.learn(place, hit)
+            store.learn(place_store, hit)
+            runner_ups.learn(place_ranked, hit)
+            if copy_token >= 0:
+                slope_copy += error * odds_copy
+                self._copy.learn(place_copy, hit)
+            if not -NEGLIGIBLE_ERROR < error < NEGLIGIBLE_ERROR:
+                errors.append((token, error))
+        self._biases.learn(evidence.bias_context, errors)
+        gradient = (slope, slope_store, slope_ranked, slope_copy, slope_constant)
+        for chosen in self._sets(evidence):
+            for source, value in enumerate(gradient):
+                chosen[source] += value * _SHARED_RATE
         self._sums.clear()
 
     def _sets(self, evidence: Evidence) -> list[list[float]]:

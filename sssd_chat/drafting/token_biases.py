@@ -20,8 +20,6 @@ LARGEST = 20.0
 NEGLIGIBLE_ERROR = 0.01
 """Errors this small teach a bias nothing worth its memory."""
 
-_NOTHING: dict[int, float] = {}
-
 
 class _Pairs:
     """Biases by context token, then candidate; the contexts in order of use."""
@@ -32,20 +30,20 @@ class _Pairs:
         self.table: dict[int, dict[int, float]] = {}
         self.size = 0
 
-    def learn(self, context: int, token: int, error: float) -> None:
-        row = self.table.get(context)
-        if row is None:
-            row = self.table[context] = {}
-        if token not in row:
-            row[token] = 0.0
-            self.size += 1
-        row[token] += self.rate * error
-
-    def touch(self, context: int) -> None:
-        """Makes `context` the one used last, and drops the oldest beyond the limit."""
+    def learn(self, context: int, errors: Sequence[tuple[int, float]]) -> None:
+        """Moves the biases of some candidates; `context` is the one used last, and the oldest
+        are dropped beyond the limit."""
         row = self.table.pop(context, None)
-        if row is not None:
-            self.table[context] = row
+        if row is None:
+            if not errors:
+                return
+            row = {}
+        before = len(row)
+        rate = self.rate
+        for token, error in errors:
+            row[token] = row.get(token, 0.0) + rate * error
+        self.table[context] = row
+        self.size += len(row) - before
         while self.size > self.limit:
             self.size -= len(self.table.pop(next(iter(self.table))))
 
@@ -69,26 +67,17 @@ class TokenBiases:
         ]
         return self._last.get(context[0], 0.0), [self._candidates, *rows]
 
-    def total(self, context: tuple[int, ...], token: int) -> float:
-        """The bias of a candidate after a context, its last token first."""
-        bias = self._last.get(context[0], 0.0) + self._candidates.get(token, 0.0)
+    def learn(self, context: tuple[int, ...], errors: Sequence[tuple[int, float]]) -> None:
+        """The log odds of each candidate after a context were off in the direction of its error;
+        errors under NEGLIGIBLE_ERROR teach nothing worth their memory."""
         for pairs, other in zip(self._pairs, context, strict=False):
-            bias += pairs.table.get(other, _NOTHING).get(token, 0.0)
-        return bias
-
-    def learn(self, context: tuple[int, ...], token: int, error: float) -> None:
-        """A candidate's log odds were off in the direction of `error`."""
-        if -NEGLIGIBLE_ERROR < error < NEGLIGIBLE_ERROR:
-            return
-        for pairs, other in zip(self._pairs, context, strict=False):
-            pairs.learn(other, token, error)
-        _add(self._candidates, token, CANDIDATE_RATE * error)
-        _add(self._last, context[0], LAST_RATE * error)
-
-    def finish(self, context: tuple[int, ...]) -> None:
-        """All candidates of a context have been learned from."""
-        for pairs, other in zip(self._pairs, context, strict=False):
-            pairs.touch(other)
+            pairs.learn(other, errors)
+        last = 0.0
+        for token, error in errors:
+            _add(self._candidates, token, CANDIDATE_RATE * error)
+            last += error
+        if errors:
+            _add(self._last, context[0], LAST_RATE * last)
 
     def dump(self) -> dict[str, list[list[float]]]:
         """All of it as numbers, longest unused first; biases that round to nothing left out."""
