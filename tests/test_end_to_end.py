@@ -28,7 +28,7 @@ SETTINGS = GenerationSettings(max_tokens=60)
 def loaded() -> Iterator[LoadedEngine]:
     path = starter_model()
     assert path is not None
-    engine = load_engine(EngineSettings(path, 2048))
+    engine = load_engine(EngineSettings(path, 2048, threads=1))
     # A curve of our own, so that the drafts do not depend on how busy the machine is.
     engine.engine.cost = cost = StepCost(129)
     for size in (1, 16, 129):
