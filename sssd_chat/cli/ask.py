@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sssd_chat.cli import options as shared
+from sssd_chat.cli.console import Interrupt, figure, read_question, show_status
 
 if TYPE_CHECKING:
     from sssd_chat.generation.engine import Generation
@@ -33,37 +32,6 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--json", action="store_true", help="print one object with the statistics")
     group.add_argument("--quiet", action="store_true", help="print the answer and nothing else")
     return result
-
-
-def read_question(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
-    """The question from the arguments and standard input. Ends the program (wrong usage) when
-    there is none."""
-    parts = [" ".join(words)] if words else []
-    if sys.stdin is not None and not sys.stdin.isatty():
-        parts.append(sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n"))
-    question = "\n\n".join(part for part in parts if part.strip())
-    if not question:
-        parser.error("the prompt is empty: give it as an argument or on standard input")
-    return question
-
-
-class Interrupt:
-    """Turns Ctrl+C into a flag, so that what was written is kept; a second one ends at once."""
-
-    def __init__(self) -> None:
-        self.came = False
-
-    def __enter__(self) -> Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._on_signal)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.came:
-            raise KeyboardInterrupt
-        self.came = True
 
 
 @dataclass(slots=True)
@@ -96,7 +64,7 @@ def _answer(options: argparse.Namespace, question: str, interrupt: Interrupt) ->
 
     def loading(done: float) -> bool:
         if show_progress:
-            _status(f"loading the model {done:4.0%}")
+            show_status(f"loading the model {done:4.0%}")
         return not interrupt.came
 
     try:
@@ -105,7 +73,7 @@ def _answer(options: argparse.Namespace, question: str, interrupt: Interrupt) ->
         return INTERRUPTED
     finally:
         if show_progress:
-            _status("")
+            show_status("")
     times.load = time.perf_counter() - times.started
     try:
         session = ChatSession(loaded, shared.chat_settings(options))
@@ -132,12 +100,12 @@ def _write(
 
     def reading(done: int, total: int) -> bool:
         if show_progress and total > 256:
-            _status(f"reading the prompt {done / total:4.0%}")
+            show_status(f"reading the prompt {done / total:4.0%}")
         return not interrupt.came
 
     generation: Generation[State] = session.begin(question, reading)
     if show_progress:
-        _status("")
+        show_status("")
     for step in session.steps(generation):
         if streams:
             sys.stdout.write(for_display(step.text))
@@ -153,12 +121,6 @@ def _write(
             sys.stdout.write("\n")
         sys.stdout.flush()
     return generation
-
-
-def _status(text: str) -> None:
-    """One line on stderr that the next one overwrites."""
-    sys.stderr.write(f"\r\x1b[K{text}")
-    sys.stderr.flush()
 
 
 def _report(
@@ -214,13 +176,9 @@ def summary(generation: Generation[State]) -> str:
     answer = generation.statistics
     parts = [
         f"{answer.emitted} tokens",
-        f"{_figure(answer.tokens_per_second, '.1f')} tokens/s",
-        f"{_figure(answer.tokens_per_step, '.2f')} tokens a step",
-        f"{_figure(answer.acceptance_rate, '.0%')} of the tested drafts accepted",
-        f"{_figure(answer.speed_up, '.2f')}× plain decoding",
+        f"{figure(answer.tokens_per_second, '.1f')} tokens/s",
+        f"{figure(answer.tokens_per_step, '.2f')} tokens a step",
+        f"{figure(answer.acceptance_rate, '.0%')} of the tested drafts accepted",
+        f"{figure(answer.speed_up, '.2f')}× plain decoding",
     ]
     return " · ".join(parts)
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)

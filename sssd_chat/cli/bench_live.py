@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
-from sssd_chat.cli.tables import figure, print_table
+from sssd_chat.cli.console import figure, print_table
 
 if TYPE_CHECKING:
     from sssd_chat.bench.live import LiveQuestion, Peer

@@ -11,7 +11,7 @@ from sssd_chat.bench.calibration import Calibration
 from sssd_chat.bench.cost import cost_table
 from sssd_chat.bench.records import read_records
 from sssd_chat.bench.replay import ReplayReport, replay
-from sssd_chat.cli.tables import figure, print_table
+from sssd_chat.cli.console import figure, print_table
 
 
 def run(options: argparse.Namespace) -> int:

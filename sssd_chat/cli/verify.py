@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
-from sssd_chat.cli.ask import Interrupt, read_question
+from sssd_chat.cli.console import Interrupt, read_question, show_status
 
 if TYPE_CHECKING:
     from sssd_chat.generation.comparison import Comparison
@@ -111,15 +111,13 @@ class _Progress:
 
     def __call__(self, run: str, tokens: int) -> bool:
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{run}: {tokens} tokens")
-            sys.stderr.flush()
+            show_status(f"{run}: {tokens} tokens")
         return not self._interrupt.came
 
     def clear(self) -> None:
         """Leaves an empty line."""
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            show_status("")
 
 
 def describe(result: Comparison, loaded: LoadedEngine) -> str:

@@ -11,8 +11,8 @@ from sssd_chat.drafting import Drafter, Experience, SssdDrafter
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.probe import probe
-from sssd_chat.llama.library import build_features
 from sssd_chat.llama.model import LoadCancelled, Model, Progress
+from sssd_chat.llama.runtime import build_features
 from sssd_chat.llama.target import Target, TargetSequence, TargetSettings
 
 __all__ = ["EngineSettings", "LoadCancelled", "LoadedEngine", "Progress", "State", "load_engine"]

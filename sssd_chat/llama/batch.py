@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sssd_chat.llama.library import api
+from sssd_chat.llama.runtime import api
 
 MAX_SEQUENCES = 256
 """Sequence ids that llama.cpp knows (LLAMA_MAX_SEQ)."""

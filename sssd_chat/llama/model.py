@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import psutil
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.gguf import GgufHeader, read_header
-from sssd_chat.llama.library import api, forget_log, recent_log, supports_gpu
+from sssd_chat.llama.runtime import api, forget_log, recent_log, supports_gpu
 from sssd_chat.llama.vocabulary import Vocabulary
 
 ALL_LAYERS = -1
@@ -80,7 +81,7 @@ class Model:
         callback = lib.llama_progress_callback(on_progress)
         params.progress_callback = callback
         forget_log()
-        pointer = lib.llama_model_load_from_file(str(self.path).encode("utf-8"), params)
+        pointer = lib.llama_model_load_from_file(os.fsencode(self.path), params)
         if stopped:
             if pointer:
                 lib.llama_model_free(pointer)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sssd_chat.llama.library import api
+from sssd_chat.llama.runtime import api
 
 Logits = npt.NDArray[np.float32]
 """Shape (vocabulary size,)."""

@@ -24,8 +24,8 @@ import numpy as np
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
-from sssd_chat.llama.library import api, forget_log, physical_cores, recent_log
 from sssd_chat.llama.model import Model
+from sssd_chat.llama.runtime import api, forget_log, physical_cores, recent_log
 from sssd_chat.llama.sampler import Logits
 
 DEFAULT_CONTEXT = 8192
