@@ -12,6 +12,7 @@ from sssd_chat.drafting import SssdDrafter
 from sssd_chat.generation.comparison import compare
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import GenerationSettings
+from sssd_chat.generation.guard import DraftGuard
 from sssd_chat.generation.loading import EngineSettings, LoadedEngine, load_engine
 from sssd_chat.llama.sampler import SamplerSettings
 from sssd_chat.models.starter import starter_model
@@ -40,6 +41,7 @@ def loaded() -> Iterator[LoadedEngine]:
 @pytest.fixture
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StepCost, "observe", lambda *_: None)
+    monkeypatch.setattr(DraftGuard, "observe", lambda *_: None)
 
 
 @pytest.mark.usefixtures("steady")

@@ -188,13 +188,16 @@ def run_live(
     render: Callable[[str], list[int]],
     peers: dict[str, Peer],
     max_tokens: int,
+    on_skip: Callable[[Question, str], None],
 ) -> Iterator[LiveQuestion]:
-    """Asks each question (its first turn) in every mode of `peers`, and yields the outcome."""
+    """Asks each question (its first turn) in every mode of `peers`, and yields the outcome.
+    `on_skip` is told why a question cannot be asked."""
     names = list(peers)
     for number, question in enumerate(questions):
         prompt = render(question.turns[0])
         room = loaded.target.context_length - len(prompt)
         if room < 2:
+            on_skip(question, f"{len(prompt)} tokens do not fit into the context")
             continue
         limit = min(max_tokens, room)
         result = LiveQuestion(question.set, question.id)

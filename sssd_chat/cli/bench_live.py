@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sssd_chat.generation.loading import LoadedEngine
 
 
+_RECORDED_CONTEXT = 2048
+"""Tokens of each conversation of a recording, unless --ctx says otherwise."""
+
+
 def _renderer(loaded: LoadedEngine, system: str) -> RenderTurns:
     from sssd_chat.conversation.templates import ChatTemplate, Message
 
@@ -55,14 +59,20 @@ def record(options: argparse.Namespace) -> int:
     ]
     parallel = max(1, min(options.parallel, len(open_questions)))
     settings = shared.engine_settings(options)
-    context = settings.context_length or 2048 * parallel
-    loaded = load_engine(replace(settings, sequences=parallel, context_length=context))
+    loaded = load_engine(
+        replace(
+            settings,
+            sequences=parallel,
+            context_length=settings.context_length or _RECORDED_CONTEXT,
+            experience_folder=None,
+        )
+    )
     skipped = 0
 
     def on_skip(question: Question, why: str) -> None:
         nonlocal skipped
         skipped += 1
-        print(f"sssd-chat: {question.set} {question.id} was left out: {why}", file=sys.stderr)
+        _skipped(question, why)
 
     tokens = 0
     try:
@@ -104,7 +114,7 @@ def live(options: argparse.Namespace) -> int:
     try:
         peers = _peers(options, loaded)
         for result in run_live(
-            loaded, questions, lambda text: render([], text), peers, options.max_tokens
+            loaded, questions, lambda text: render([], text), peers, options.max_tokens, _skipped
         ):
             results.append(result)
             _say(_progress(result, len(results), len(questions)))
@@ -117,6 +127,10 @@ def live(options: argparse.Namespace) -> int:
         loaded.close()
     faults = [r for r in results if r.comparison is not None and not r.comparison.is_explained]
     return 1 if faults else 0
+
+
+def _skipped(question: Question, why: str) -> None:
+    _say(f"{question.set} {question.id} was left out: {why}")
 
 
 def _peers(options: argparse.Namespace, loaded: LoadedEngine) -> dict[str, Peer]:
@@ -251,6 +265,9 @@ def _print_live(
         print(f"a replay of these answers predicts {predicted.speedup:.2f} for sssd")
     for r in results:
         if SSSD in r.runs and r.comparison is not None:
+            if r.comparison.is_identical:
+                print(f"{r.set} {r.id}: differed once, and not when it was run again")
+                continue
             verdict = "a near-tie" if r.comparison.is_explained else "NOT explained by rounding"
             print(
                 f"{r.set} {r.id}: differs at token {(r.comparison.first_difference or 0) + 1}, "

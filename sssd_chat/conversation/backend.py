@@ -87,6 +87,7 @@ class EngineThread:
         self._drafting_wanted = True
         self._busy = threading.Event()
         self._reused: int | None = None
+        self._problem_told = False
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
@@ -168,8 +169,7 @@ class EngineThread:
         if earlier:
             turns = [RestoredTurn(t.role, t.text, t.status == "done", t.model) for t in earlier]
             self._emit(ChatRestored(tuple(turns)))
-        if self._recorder is not None and self._recorder.problem:
-            self._emit(Notice(self._recorder.problem, "warning"))
+        self._tell_problem()
         return earlier
 
     def _load(self) -> LoadedEngine | None:
@@ -281,9 +281,14 @@ class EngineThread:
     # Keeping the chat
 
     def _record_question(self, session: ChatSession, question: str) -> None:
-        if self._recorder is not None and not self._recorder.question(
-            question, session.settings.system, session.model_name
-        ):
+        if self._recorder is not None:
+            self._recorder.question(question, session.settings.system, session.model_name)
+            self._tell_problem()
+
+    def _tell_problem(self) -> None:
+        """Once is enough: the chat goes on without being kept."""
+        if self._recorder is not None and self._recorder.problem and not self._problem_told:
+            self._problem_told = True
             self._emit(Notice(self._recorder.problem, "warning"))
 
     def _record_answer(self, generation: Generation[State], status: str) -> None:

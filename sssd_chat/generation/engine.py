@@ -16,20 +16,16 @@ from sssd_chat.errors import UserError
 from sssd_chat.generation.acceptance import Acceptance, accept
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.guard import DraftGuard
+from sssd_chat.generation.looks import LookingSampler, best_of_refused
 from sssd_chat.generation.plan import plan_drafts
 from sssd_chat.generation.statistics import AnswerStatistics, Drafting, StepStatistics, StoppedBy
 from sssd_chat.generation.stop import StopStrings
 from sssd_chat.generation.target import State, VerifyingTarget
-from sssd_chat.llama.sampler import Logits, SamplerChain, SamplerSettings, best_tokens
+from sssd_chat.llama.sampler import Logits, SamplerChain, SamplerSettings
 from sssd_chat.llama.vocabulary import PieceDecoder, Vocabulary
 
 MAX_DRAFT = 128
 """Most nodes of one step; a sure copy pays up to about 64 on a CPU and more on a GPU."""
-_REFUSED_SHARE = 0.002
-"""Share of a plain step that may go into looking at refused nodes."""
-_LOOK_SECONDS = 0.00015
-"""Time of a look: a pass over the logits of a large vocabulary."""
-_MOST_REFUSED_LOOKS = 2
 _PLAIN_EVERY = 64
 """At least one step in so many goes without a draft: what drafts save is measured against it."""
 
@@ -107,23 +103,6 @@ class Generation(Generic[State]):
         return self.tokens[-1]
 
 
-class _LookingSampler:
-    """Samples, and keeps the best tokens of every place that was sampled."""
-
-    def __init__(self, sampler: SamplerChain, wanted: int) -> None:
-        self._sampler = sampler
-        self._wanted = wanted
-        self.best: list[tuple[int, ...]] = []
-
-    def sample(self, logits: Logits) -> int:
-        """See SamplerChain.sample. The best token is not looked for twice."""
-        if self._wanted <= 0:
-            return self._sampler.sample(logits)
-        best = best_tokens(logits, self._wanted)
-        self.best.append(best)
-        return best[0] if self._sampler.takes_best else self._sampler.sample(logits)
-
-
 class Engine(Generic[State]):
     """Writes answers with one target model."""
 
@@ -182,6 +161,7 @@ class Engine(Generic[State]):
         if not complete:
             self._finish(generation, StoppedBy.CANCELLED)
         elif self._may_draft(generation):
+            conversation.guard.wake()
             conversation.drafter.begin(prompt)
             conversation.is_behind = False
         else:
@@ -233,7 +213,7 @@ class Engine(Generic[State]):
         ]
         size = len(items) + sum(map(len, drafts))
         context = self._context(generations)
-        padding = self._padding(size, context)
+        padding = self._padding(size, context, len(generations[0].conversation.state.tokens))
         decode_seconds = target.verify(items, padding)
         verified = time.perf_counter()
         self.cost.observe(size + padding, context, decode_seconds)
@@ -248,10 +228,11 @@ class Engine(Generic[State]):
             steps.append(self._take(generation, tree, statistics))
         return steps
 
-    def _padding(self, size: int, context: int) -> int:
-        """Tokens that make the batch faster by making it larger; plain steps stay plain."""
+    def _padding(self, size: int, context: int, first: int) -> int:
+        """Tokens that make the batch faster by making it larger; plain steps stay plain. They are
+        put behind the first text, which has `first` tokens."""
         padded = self.cost.padded(size, context)
-        if size == 1 or context + padded > self.target.context_length:
+        if size == 1 or first + padded > self.target.context_length:
             return 0
         seconds = self.cost.seconds(context)
         return padded - size if seconds[padded] < _WORTH_PADDING * seconds[size] else 0
@@ -272,7 +253,8 @@ class Engine(Generic[State]):
         conversation.guard.observe(
             len(tree),
             len(acceptance.emitted),
-            statistics.draft_seconds + statistics.decode_seconds,
+            statistics.decode_seconds,
+            statistics.draft_seconds,
             self.cost.plain(len(state.tokens)),
         )
         statistics.drafting = self._drafting(generation)
@@ -286,10 +268,12 @@ class Engine(Generic[State]):
         logits: Callable[[int], Logits],
     ) -> Acceptance:
         conversation = generation.conversation
-        learns = self._may_draft(generation) and not conversation.is_behind
+        learns = (
+            self._may_draft(generation) and conversation.guard.allows and not conversation.is_behind
+        )
         wanted = conversation.drafter.best_tokens_wanted if learns else 0
         started = time.perf_counter()
-        sampler = _LookingSampler(generation.sampler, wanted)
+        sampler = LookingSampler(generation.sampler, wanted)
         acceptance = accept(
             tree, logits, sampler.sample, lambda token: self._emit(generation, token)
         )
@@ -297,7 +281,8 @@ class Engine(Generic[State]):
         statistics.sampling_seconds = sampled - started
         if learns:
             best = list(zip(acceptance.visited, sampler.best, strict=False))
-            best += self._best_of_refused(conversation, tree, acceptance, logits)
+            plain = self.cost.plain(len(conversation.state.tokens))
+            best += best_of_refused(tree, acceptance, logits, wanted, plain)
             conversation.drafter.observe(
                 ObservedStep(tree, acceptance.path, acceptance.emitted, best)
             )
@@ -310,25 +295,6 @@ class Engine(Generic[State]):
         statistics.by_source = acceptance.by_source
         statistics.by_depth = acceptance.by_depth
         return acceptance
-
-    def _best_of_refused(
-        self,
-        conversation: Conversation[State],
-        tree: DraftTree,
-        acceptance: Acceptance,
-        logits: Callable[[int], Logits],
-    ) -> list[tuple[int, tuple[int, ...]]]:
-        """The target's best tokens at refused nodes, of which a slow model affords a few."""
-        wanted = conversation.drafter.best_tokens_wanted
-        plain = self.cost.plain(len(conversation.state.tokens))
-        if wanted <= 0 or plain is None:
-            return []
-        looks = min(_MOST_REFUSED_LOOKS, int(_REFUSED_SHARE * plain / _LOOK_SECONDS))
-        if looks < 1:
-            return []
-        visited = set(acceptance.visited)
-        refused = [node for node in range(len(tree)) if node not in visited]
-        return [(node, best_tokens(logits(node), wanted)) for node in refused[:looks]]
 
     def _emit(self, generation: Generation[State], token: int) -> bool:
         """Adds a token to the answer; True when the answer ends with it."""
@@ -394,7 +360,7 @@ class Engine(Generic[State]):
         length = len(conversation.state.tokens)
         left = generation.settings.max_tokens
         left = self.target.context_length if left is None else left - len(generation.tokens)
-        if not self._may_draft(generation):
+        if not self._may_draft(generation) or not conversation.guard.allows:
             return DraftTree()
         if conversation.is_behind:
             conversation.drafter.begin([*conversation.state.tokens, generation.root])

@@ -1,19 +1,23 @@
 """The switch that turns drafting off when it costs more than it saves.
 
-The size of each draft is chosen by expected gain, and expectations can be wrong. So what drafts
-really gave is counted too, and when they lost time lately, they rest for a while and are tried
-again; the rest doubles as long as they go on losing.
+The size of each draft is chosen by expected gain, and expectations can be wrong; and looking for
+candidates takes time even when nothing is worth sending. So what drafts really saved and what
+drafting really cost are both counted. When it lost time lately it rests for a while and is then
+tried again; the rest doubles as long as it goes on losing. Each answer starts awake, since another
+question may be another matter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_DECAY = 1.0 - 1.0 / 24.0
-"""Weight of the past, a drafted step: about the last two dozen count."""
-_ENOUGH_STEPS = 8
+_DECAY = 1.0 - 1.0 / 48.0
+"""Weight of the past, a step."""
+_ENOUGH_STEPS = 16
+_PLAIN_LOSS = 4.0
+"""Plain steps; a loss of so many is not waited out."""
 _FIRST_REST = 16
-_LONGEST_REST = 512
+_LONGEST_REST = 256
 _QUIET_STEPS = 16
 """After so many steps in a row without a draft, drafting is shown as off."""
 
@@ -24,7 +28,7 @@ class DraftGuard:
 
     _saved: float = 0.0
     _spent: float = 0.0
-    _drafted_steps: int = 0
+    _awake_steps: int = 0
     _resting: int = 0
     _rest: int = _FIRST_REST
     _without_draft: int = 0
@@ -39,25 +43,41 @@ class DraftGuard:
         """Whether no draft has been worth its cost for a while."""
         return self._without_draft >= _QUIET_STEPS
 
-    def observe(self, draft_size: int, emitted: int, seconds: float, plain: float | None) -> None:
-        """Learns from a step that took `seconds` and emitted `emitted` tokens, where a plain step
-        takes `plain` seconds."""
-        if draft_size == 0:
-            self._without_draft += 1
-            self._resting = max(0, self._resting - 1)
+    def wake(self) -> None:
+        """Ends a rest: a new answer begins."""
+        self._resting = 0
+        self._saved = self._spent = 0.0
+        self._awake_steps = 0
+
+    def observe(
+        self,
+        draft_size: int,
+        emitted: int,
+        decode_seconds: float,
+        overhead_seconds: float,
+        plain_seconds: float | None,
+    ) -> None:
+        """Learns from a step that emitted `emitted` tokens in `decode_seconds`, after drafting and
+        learning for `overhead_seconds`, where a plain step takes `plain_seconds` (None while
+        unknown)."""
+        self._without_draft = 0 if draft_size else self._without_draft + 1
+        if self._resting:
+            self._resting -= 1
             return
-        self._without_draft = 0
-        if plain is None:
+        if plain_seconds is None:
             return
-        self._saved = _DECAY * self._saved + emitted * plain
-        self._spent = _DECAY * self._spent + seconds
-        self._drafted_steps += 1
-        if self._drafted_steps < _ENOUGH_STEPS:
+        # A step without a draft saved nothing; that it was fast or slow is noise.
+        saved = emitted * plain_seconds - decode_seconds if draft_size else 0.0
+        self._saved = _DECAY * self._saved + saved
+        self._spent = _DECAY * self._spent + overhead_seconds
+        self._awake_steps += 1
+        lost = self._spent - self._saved
+        if self._awake_steps < _ENOUGH_STEPS and lost < _PLAIN_LOSS * plain_seconds:
             return
-        if self._saved < self._spent:
+        if lost > 0:
             self._resting = self._rest
             self._rest = min(_LONGEST_REST, 2 * self._rest)
             self._saved = self._spent = 0.0
-            self._drafted_steps = 0
-        elif self._saved > 1.1 * self._spent:
+            self._awake_steps = 0
+        elif self._saved > 2.0 * self._spent:
             self._rest = _FIRST_REST

@@ -29,7 +29,7 @@ class EngineSettings:
 
     path: Path
     context_length: int | None = None
-    """Tokens; None for what the model was trained for, at most 8192."""
+    """Tokens of each conversation; None for what the model was trained for, at most 8192."""
     threads: int | None = None
     """None for the number of physical cores."""
     gpu_layers: int | None = None

@@ -157,6 +157,11 @@ class Model:
         return int(self._api.llama_model_n_ctx_train(self.pointer))
 
     @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return int(self._api.llama_model_n_params(self.pointer))
+
+    @property
     def window(self) -> int:
         """Size of the attention window in tokens; 0 where every layer sees everything."""
         return int(self._api.llama_model_n_swa(self.pointer))
@@ -178,15 +183,15 @@ class Model:
         layers = lib.llama_model_n_layer(self.pointer)
         return int(context_length * layers * kv_heads * width * 2 * 2)
 
-    def check_context(self, context_length: int) -> None:
-        """Raises UserError when a context of so many tokens cannot be had."""
+    def check_context(self, context_length: int, sequences: int = 1) -> None:
+        """Raises UserError when `sequences` contexts of so many tokens cannot be had."""
         if context_length > self.trained_context > 0:
             raise UserError(
                 f"A context of {context_length} tokens is more than the {self.trained_context} "
                 f"that {self.path.name} was trained for: use --ctx {self.trained_context} or less."
             )
         if not self.on_gpu:
-            _check_memory(self.path, MemoryNeed(0, self.context_bytes(context_length)))
+            _check_memory(self.path, MemoryNeed(0, sequences * self.context_bytes(context_length)))
 
 
 def _check_memory(path: Path, need: MemoryNeed) -> None:

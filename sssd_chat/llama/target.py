@@ -35,8 +35,8 @@ _ROOT = -1
 _IDS_PER_SEQUENCE = 64
 # Paths through one tree; llama.cpp keeps a row of logits for each, 0.6 MB at 150,000 tokens.
 _BATCH_TOKENS = 512
-_FIRST_CHUNK = 64
-_CHUNK_SECONDS = 0.25
+_SMALL_MODEL = 1_000_000_000
+"""Parameters; up to here a chunk of 128 tokens is read in about a second on a CPU."""
 
 
 class DecodeError(Exception):
@@ -48,7 +48,8 @@ class TargetSettings:
     """How the target runs."""
 
     context_length: int | None = None
-    """Tokens; None for what the model was trained for, at most DEFAULT_CONTEXT."""
+    """Tokens of each conversation; None for what the model was trained for, at most
+    DEFAULT_CONTEXT."""
     threads: int | None = None
     """None for the number of physical cores."""
     sequences: int = 1
@@ -103,8 +104,8 @@ class Target:
         self.threads = settings.threads or physical_cores()
         usual = min(model.trained_context or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
         self.context_length = settings.context_length or usual
-        """Tokens that fit, prompt and answer together."""
-        model.check_context(self.context_length)
+        """Tokens of one sequence that fit, prompt and answer together."""
+        model.check_context(self.context_length, settings.sequences)
         self.can_verify_trees = model.can_roll_back
         self._max_sequences = settings.sequences
         self._ids = settings.sequences
@@ -120,7 +121,7 @@ class Target:
     def _make_context(self, settings: TargetSettings) -> object:
         lib = self._api
         params = lib.llama_context_default_params()
-        params.n_ctx = self.context_length
+        params.n_ctx = self.context_length * settings.sequences
         params.n_batch = _BATCH_TOKENS
         params.n_ubatch = _BATCH_TOKENS
         params.n_seq_max = self._ids
@@ -154,6 +155,14 @@ class Target:
     def max_leaves(self) -> int:
         """Most leaves that the tree of one sequence may have; one more path is for padding."""
         return self._ids // self._max_sequences - 1
+
+    @property
+    def _chunk(self) -> int:
+        """Tokens of a prompt between two looks at the cancel flag. It does not follow the clock:
+        kernels round by the size of the batch, and the same prompt must give the same logits."""
+        if self.model.on_gpu:
+            return _BATCH_TOKENS
+        return 128 if self.model.parameters <= _SMALL_MODEL else 64
 
     # Sequences
 
@@ -218,27 +227,24 @@ class Target:
         last one, as `logits(sequence)` gives them. What the text shares with the one before is
         not read again.
 
-        The prompt is read in chunks of about a quarter of a second. `on_progress` is called
-        between them with the tokens read; when it returns False, reading stops, what was read
-        stays, and the result is False. Raises ValueError when the tokens do not fit.
+        The prompt is read in chunks. `on_progress` is called between them with the tokens read;
+        when it returns False, reading stops, what was read stays, and the result is False. Raises
+        ValueError when the tokens do not fit.
         """
         if not 0 < len(tokens) <= self.context_length:
             raise ValueError(f"{len(tokens)} tokens do not fit into {self.context_length}")
         # The last token is always read: its logits are wanted.
         shared = min(_common_prefix(sequence.tokens, tokens), len(tokens) - 1)
         done = self.rewind(sequence, shared)
-        chunk = _FIRST_CHUNK
         while done < len(tokens):
             if on_progress is not None and not on_progress(done):
                 return False
-            part = list(tokens[done : done + chunk])
+            part = list(tokens[done : done + self._chunk])
             self._batch.clear()
             self._batch.add_run(part, done, sequence.id, last=done + len(part) == len(tokens))
-            seconds = self._decode()
+            self._decode()
             sequence.tokens.extend(part)
             done += len(part)
-            if len(part) == chunk:
-                chunk = min(_BATCH_TOKENS, max(16, int(chunk * _CHUNK_SECONDS / (seconds + 1e-6))))
         sequence.first_output = len(self._batch) - 1
         if on_progress is not None:
             on_progress(done)

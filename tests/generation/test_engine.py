@@ -76,7 +76,8 @@ def test_random_drafts_never_change_a_token(sampler: SamplerSettings) -> None:
         drafted = write(engine, prompt, settings, drafter)
         assert drafted.tokens == plain.tokens
         assert drafted.text == plain.text
-        assert drafter.text == prompt + drafted.tokens
+        # A drafter put to rest has not seen the end.
+        assert drafter.text == (prompt + drafted.tokens)[: len(drafter.text)]
         assert drafted.statistics.steps <= plain.statistics.steps == len(plain.tokens)
 
 
@@ -334,6 +335,35 @@ def test_drafts_switched_on_in_the_middle_know_the_text() -> None:
     assert drafter.text == [1, 2, *generation.tokens]
     assert generation.statistics.accepted > 0
     assert generation.tokens == write(engine, [1, 2], off).tokens
+
+
+class _Hopeless(RandomDrafter):
+    """Drafts what is never right, and is sure of it."""
+
+    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+        right = self.oracle(self.text)[0]
+        return DraftTree([(right + 1) % self.size], [-1], [0.99], ["x"])
+
+
+def test_a_drafter_that_only_costs_is_put_to_rest_and_knows_the_text_when_it_wakes() -> None:
+    engine = make_engine()
+    target = engine.target
+    assert isinstance(target, ToyTarget)
+    drafter = _Hopeless(0, target.size, greedy_oracle(target))
+    conversation = engine.open(drafter)
+    for turn in range(2):
+        settings = replace(SETTINGS, max_tokens=300)
+        generation = engine.begin(conversation, [1, 2, turn], settings)
+        seen = []
+        while not generation.is_finished:
+            (step,) = engine.step([generation])
+            seen.append(step.statistics.drafting)
+        # Every turn begins with drafts, and after a while they rest.
+        assert seen[1] is Drafting.ON
+        assert seen.count(Drafting.OFF_BY_COST) > 150
+        assert 0 < generation.statistics.drafted < 150
+        known = len(drafter.text)
+        assert drafter.text == [1, 2, turn, *generation.tokens][:known]
 
 
 def test_a_target_without_trees_is_decoded_plainly_and_says_so() -> None:

@@ -8,10 +8,12 @@ import pytest
 from textual.command import CommandPalette
 
 from sssd_chat.conversation.events import (
+    ChatRestored,
     Drafting,
     ModelFailed,
     ModelLoading,
     ModelReady,
+    RestoredTurn,
     StoppedBy,
 )
 from sssd_chat.tui.actions import ACTIONS
@@ -209,3 +211,33 @@ async def test_narrow_terminals_have_the_numbers_in_one_line(
             assert unit in line
         await pilot.resize_terminal(120, 30)
         await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+
+
+async def test_an_earlier_chat_is_shown_while_the_model_loads() -> None:
+    turns = []
+    for number in range(30):
+        turns.append(RestoredTurn("user", f"question {number}?", True, "old model"))
+        turns.append(RestoredTurn("assistant", f"**answer** {number}", number != 29, "old model"))
+    backend = FakeBackend(None)
+    backend.put(ChatRestored(tuple(turns)))
+    async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "answer 29"))
+        assert shows(pilot, "question 29?") and shows(pilot, "old model")
+        assert shows(pilot, "not complete")
+        assert not shows(pilot, "**")
+        backend.put(ModelLoading(1.0), ModelReady(MODEL))
+        await ask_and_answer(pilot, backend, "more?", "Yes, more.")
+        await wait_until(pilot, lambda: shows(pilot, "Yes, more."))
+        await pilot.press("ctrl+home")
+        await wait_until(pilot, lambda: shows(pilot, "question "))
+        await pilot.press("ctrl+home")
+        await wait_until(pilot, lambda: shows(pilot, "question 0?"))
+
+
+async def test_drafts_switched_off_at_the_start_are_shown_off() -> None:
+    backend = FakeBackend(dataclasses.replace(MODEL, drafting=Drafting.OFF_BY_USER))
+    async with ChatApp(backend).run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "switched off"))
+        await pilot.press("ctrl+g")
+        await wait_until(pilot, lambda: backend.drafting == [True])
+        await wait_until(pilot, lambda: not shows(pilot, "switched off"))
