@@ -30,12 +30,13 @@ def test_no_other_sizes_would_give_more_tokens_a_second(seed: int) -> None:
         size = roots + len(nodes)
         return (roots + sum(nodes)) / min(seconds[size:])
 
-    best = rate([])
+    best = plain = rate([])
     ranked = sorted((p for tree in drafts for p in tree.probabilities), reverse=True)
     for count in range(len(ranked) + 1):
         best = max(best, rate(ranked[:count]))
     chosen = [p for tree in planned for p in tree.probabilities]
-    assert rate(chosen) == pytest.approx(best)
+    # A gain of a few percent is not worth the risk.
+    assert rate(chosen) == pytest.approx(best if best > 1.03 * plain else plain)
     for tree, draft in zip(planned, drafts, strict=True):
         tree.check_integrity()
         assert tree.tokens == draft.tokens[: len(tree)]
