@@ -196,6 +196,7 @@ class Engine(Generic[State]):
         statistics = StepStatistics(drafting=self._drafting(generation))
         state = generation.conversation.state
         self._accept(generation, DraftTree(), statistics, lambda n: self.target.logits(state, n))
+        statistics.plain_seconds = statistics.sampling_seconds
         return self._complete(generation, statistics)
 
     def _verified_step(self, generations: Sequence[Generation[State]]) -> list[Step]:
@@ -223,7 +224,7 @@ class Engine(Generic[State]):
                 draft_size=len(tree),
                 draft_seconds=(drafted - started) / len(items),
                 decode_seconds=decode_seconds / len(items),
-                other_seconds=(verified - drafted - decode_seconds) / len(items),
+                other_seconds=max(0.0, verified - drafted - decode_seconds) / len(items),
             )
             steps.append(self._take(generation, tree, statistics))
         return steps
@@ -249,13 +250,19 @@ class Engine(Generic[State]):
             generation, tree, statistics, lambda node: self.target.logits(state, node)
         )
         self.target.commit(state, acceptance.committed)
+        plain = self.cost.plain(len(state.tokens))
+        if len(tree) == 0:
+            statistics.plain_seconds = statistics.decode_seconds + statistics.sampling_seconds
+        elif plain is not None:
+            emitted = len(acceptance.emitted)
+            statistics.plain_seconds = emitted * plain + statistics.sampling_seconds
         conversation.since_plain = conversation.since_plain + 1 if len(tree) else 0
         conversation.guard.observe(
             len(tree),
             len(acceptance.emitted),
             statistics.decode_seconds,
             statistics.draft_seconds,
-            self.cost.plain(len(state.tokens)),
+            plain,
         )
         statistics.drafting = self._drafting(generation)
         return self._complete(generation, statistics)
@@ -317,7 +324,6 @@ class Engine(Generic[State]):
             self._finish(generation, StoppedBy.CONTEXT)
         statistics.context_tokens = len(state.tokens)
         generation.statistics.add(statistics)
-        generation.statistics.plain_step_seconds = self.cost.plain(len(state.tokens))
         text = "".join(generation.fresh_text)
         generation.fresh_text.clear()
         first_new = len(generation.tokens) - statistics.emitted

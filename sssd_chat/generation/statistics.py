@@ -65,6 +65,9 @@ class StepStatistics:
     sampling_seconds: float = 0.0
     other_seconds: float = 0.0
     """Bookkeeping between the three above."""
+    plain_seconds: float | None = None
+    """What plain decoding would have taken for the same tokens: measured where the step had no
+    draft, else the measured time of a plain step for each. None while unknown."""
     context_tokens: int = 0
     """Committed length after the step."""
     drafting: Drafting = Drafting.ON
@@ -90,8 +93,8 @@ class AnswerStatistics:
     decode_seconds: float = 0.0
     sampling_seconds: float = 0.0
     other_seconds: float = 0.0
-    plain_step_seconds: float | None = None
-    """Measured time of a step without a draft at this context length, None while unknown."""
+    plain_seconds: float | None = 0.0
+    """What plain decoding would have taken for the same tokens; None while unknown."""
     drafting: Drafting = Drafting.ON
 
     def add(self, step: StepStatistics) -> None:
@@ -107,6 +110,10 @@ class AnswerStatistics:
         self.decode_seconds += step.decode_seconds
         self.sampling_seconds += step.sampling_seconds
         self.other_seconds += step.other_seconds
+        if self.plain_seconds is None or step.plain_seconds is None:
+            self.plain_seconds = None
+        else:
+            self.plain_seconds += step.plain_seconds
         self.drafting = step.drafting
 
     def copy(self) -> AnswerStatistics:
@@ -140,12 +147,11 @@ class AnswerStatistics:
 
     @property
     def speed_up(self) -> float | None:
-        """Measured tokens/s over the measured tokens/s of plain decoding; None while either is
+        """Time of plain decoding over the time taken, both measured; None while either is
         unknown."""
-        speed = self.tokens_per_second
-        if speed is None or self.plain_step_seconds is None:
+        if self.plain_seconds is None or self.emitted < 2:
             return None
-        return speed * self.plain_step_seconds
+        return ratio(self.plain_seconds, self.generation_seconds)
 
 
 def _merge(into: dict[_Key, Count], more: dict[_Key, Count]) -> None:

@@ -139,6 +139,18 @@ def test_the_counts_of_an_answer_add_up() -> None:
     assert accepted == sorted(accepted, reverse=True)
 
 
+def test_the_speed_up_of_plain_decoding_is_one_and_that_of_good_drafts_is_more() -> None:
+    engine = make_engine()
+    engine.cost.observe(1, 10, 1.05)
+    plain = write(engine, [1, 2], replace(SETTINGS, drafting=False)).statistics
+    assert plain.speed_up == pytest.approx(1.0, abs=0.01)
+    target = engine.target
+    assert isinstance(target, ToyTarget)
+    drafted = write(engine, [1, 2], SETTINGS, _TwoNodes(0, 12, greedy_oracle(target))).statistics
+    # Three tokens in the time of a batch of three, 1.15, against 1.05 each.
+    assert drafted.speed_up == pytest.approx(3 * 1.05 / 1.15, rel=0.1)
+
+
 def test_a_node_under_a_refused_one_was_not_tested() -> None:
     engine = make_engine()
     drafter = random_drafter(engine, 2)

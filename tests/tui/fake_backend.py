@@ -89,9 +89,7 @@ class FakeBackend:
         return not self._events
 
     def read_prompt(self, done: int, total: int, reused: int = 0) -> None:
-        self._statistics = AnswerStatistics(
-            prompt_tokens=total, reused_tokens=reused, plain_step_seconds=PLAIN_STEP_SECONDS
-        )
+        self._statistics = AnswerStatistics(prompt_tokens=total, reused_tokens=reused)
         self.context_tokens = done
         self.put(PromptRead(done, total, reused))
 
@@ -113,10 +111,10 @@ class FakeBackend:
             accepted=accepted,
             by_source=by_source,
             decode_seconds=_DRAFTED_STEP_SECONDS if draft_size else PLAIN_STEP_SECONDS,
+            plain_seconds=emitted * PLAIN_STEP_SECONDS,
             context_tokens=self.context_tokens,
             drafting=drafting,
         )
-        self._statistics.plain_step_seconds = PLAIN_STEP_SECONDS
         self._statistics.add(step)
         self.put(AnswerStep(text, step, copy.deepcopy(self._statistics)))
 
