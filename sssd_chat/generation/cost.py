@@ -18,6 +18,8 @@ from sssd_chat.files import write_atomically
 
 _VERSION = 1
 _LEARNING_RATE = 0.15
+_FEW = 3
+"""Of so many first measurements the fastest counts."""
 _OUTLIER = 3.0
 # A sample this many times off (a busy machine, a page fault) is trusted only that far.
 _USUAL_SLOPE = 0.35
@@ -37,6 +39,10 @@ class Sample:
     def update(self, seconds: float) -> None:
         """Takes in one measurement."""
         self.count += 1
+        if self.count <= _FEW:
+            # A busy machine makes steps slower, never faster.
+            self.seconds = min(self.seconds, seconds)
+            return
         limited = min(max(seconds, self.seconds / _OUTLIER), self.seconds * _OUTLIER)
         rate = max(_LEARNING_RATE, 1.0 / self.count)
         self.seconds += rate * (limited - self.seconds)

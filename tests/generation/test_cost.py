@@ -40,6 +40,13 @@ def test_noise_is_averaged_and_a_hiccup_moves_little() -> None:
     assert cost.seconds(100)[4] < 0.12
 
 
+def test_a_first_measurement_on_a_busy_machine_is_soon_forgotten() -> None:
+    cost = StepCost(8)
+    for seconds in (0.6, 0.25, 0.26):
+        cost.observe(8, 100, seconds)
+    assert cost.seconds(100)[8] < 0.27
+
+
 def test_a_machine_that_changes_is_followed() -> None:
     cost = learned()
     for _ in range(60):
