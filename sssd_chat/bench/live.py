@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sssd_chat.bench.questions import Question
-from sssd_chat.bench.recording import ObservingSampler
+from sssd_chat.bench.recording import watch_best
 from sssd_chat.bench.records import Record
 from sssd_chat.drafting import PlainDrafter
 from sssd_chat.generation.comparison import Comparison, compare
@@ -161,16 +161,13 @@ class EnginePeer:
         conversation = engine.open(drafter)
         settings = GenerationSettings(max_tokens=max_tokens, drafting=self._drafting)
         generation = engine.begin(conversation, prompt, settings)
-        observer = ObservingSampler(generation.sampler)
-        if not self._drafting:
-            generation.sampler = observer  # type: ignore[assignment]
+        self.best = [] if self._drafting else watch_best(generation)
         engine.step([generation])
         began = time.perf_counter()
         while not generation.is_finished:
             engine.step([generation])
         seconds = time.perf_counter() - began
         engine.close(conversation)
-        self.best = observer.best
         answer = generation.statistics
         outside = answer.draft_seconds + answer.other_seconds
         return LiveRun(

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sssd_chat.bench.questions import Question
 from sssd_chat.bench.records import Record
@@ -14,7 +13,8 @@ from sssd_chat.drafting import PlainDrafter
 from sssd_chat.errors import UserError
 from sssd_chat.generation.engine import Conversation, Generation, GenerationSettings, PromptTooLong
 from sssd_chat.generation.loading import LoadedEngine, State
-from sssd_chat.llama.sampler import Logits, SamplerChain, best_tokens
+from sssd_chat.generation.looks import WatchedSampler
+from sssd_chat.llama.sampler import best_tokens
 
 BEST_KEPT = 4
 """Best tokens that a record holds for each position."""
@@ -23,26 +23,13 @@ RenderTurns = Callable[[Sequence[tuple[str, str]], str], list[int]]
 """Prompt tokens of a question after earlier (question, answer) pairs."""
 
 
-class ObservingSampler:
-    """A sampler chain that keeps the best tokens of every position."""
-
-    def __init__(self, chain: SamplerChain) -> None:
-        self._chain = chain
-        self.best: list[tuple[int, ...]] = []
-
-    def sample(self, logits: Logits) -> int:
-        """See SamplerChain.sample."""
-        self.best.append(best_tokens(logits, BEST_KEPT))
-        return self._chain.sample(logits)
-
-    @property
-    def takes_best(self) -> bool:
-        """See SamplerChain.takes_best: never, or this one would see nothing."""
-        return False
-
-    def close(self) -> None:
-        """See SamplerChain.close."""
-        self._chain.close()
+def watch_best(generation: Generation[State]) -> list[tuple[int, ...]]:
+    """Watches an answer from its beginning; the list grows by the best tokens of each position."""
+    best: list[tuple[int, ...]] = []
+    generation.sampler = WatchedSampler(
+        generation.sampler, lambda logits: best.append(best_tokens(logits, BEST_KEPT))
+    )
+    return best
 
 
 @dataclass(slots=True)
@@ -53,7 +40,7 @@ class _Running:
     conversation: Conversation[State]
     earlier: list[tuple[str, str]] = field(default_factory=list)
     generation: Generation[State] | None = None
-    sampler: Any = None
+    best: list[tuple[int, ...]] = field(default_factory=list)
 
     @property
     def turn(self) -> int:
@@ -107,8 +94,7 @@ def _begin(
         on_skip(item.question, str(error))
         loaded.engine.close(item.conversation)
         return False
-    item.sampler = ObservingSampler(generation.sampler)
-    generation.sampler = item.sampler
+    item.best = watch_best(generation)
     item.generation = generation
     # The logits of the prompt's last token are there until the next decode.
     loaded.engine.step([generation])
@@ -125,7 +111,7 @@ def _finish(loaded: LoadedEngine, item: _Running) -> Record:
         item.turn,
         tuple(generation.prompt),
         tuple(generation.tokens),
-        tuple(item.sampler.best),
+        tuple(item.best),
     )
     item.earlier.append((question.turns[item.turn], generation.text))
     item.generation = None

@@ -15,8 +15,9 @@ import numpy as np
 
 from sssd_chat.drafting import Drafter, PlainDrafter
 from sssd_chat.generation.engine import Engine, Generation, GenerationSettings
+from sssd_chat.generation.looks import WatchedSampler
 from sssd_chat.generation.target import State
-from sssd_chat.llama.sampler import Logits, SamplerChain, best_tokens
+from sssd_chat.llama.sampler import Logits, best_tokens
 
 _KEPT = 64
 """Best tokens whose logits are kept at each position."""
@@ -31,25 +32,9 @@ class _Position:
     logits: np.ndarray
 
 
-class _RecordingSampler:
-    """A sampler chain that remembers the best logits it was shown."""
-
-    def __init__(self, chain: SamplerChain) -> None:
-        self._chain = chain
-        self.positions: list[_Position] = []
-
-    def sample(self, logits: Logits) -> int:
-        tokens = np.array(best_tokens(logits, _KEPT))
-        self.positions.append(_Position(tokens, logits[tokens].copy()))
-        return self._chain.sample(logits)
-
-    @property
-    def takes_best(self) -> bool:
-        """See SamplerChain.takes_best: never, or this one would see nothing."""
-        return False
-
-    def close(self) -> None:
-        self._chain.close()
+def _position(logits: Logits) -> _Position:
+    tokens = np.array(best_tokens(logits, _KEPT))
+    return _Position(tokens, logits[tokens].copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +118,16 @@ def _run(
     conversation = engine.open(drafter)
     try:
         generation = engine.begin(conversation, prompt, settings)
-        recorder = _RecordingSampler(generation.sampler)
-        generation.sampler = recorder  # type: ignore[assignment]
+        positions: list[_Position] = []
+        generation.sampler = WatchedSampler(
+            generation.sampler, lambda logits: positions.append(_position(logits))
+        )
         while not generation.is_finished:
             engine.step([generation])
             if on_token is not None and not on_token(name, len(generation.tokens)):
                 engine.cancel(generation)
                 return None
-        return generation, recorder.positions
+        return generation, positions
     finally:
         engine.close(conversation)
 

@@ -16,7 +16,7 @@ from sssd_chat.errors import UserError
 from sssd_chat.generation.acceptance import Acceptance, accept
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.guard import DraftGuard
-from sssd_chat.generation.looks import LookingSampler, best_of_refused
+from sssd_chat.generation.looks import LookingSampler, TokenSampler, best_of_refused
 from sssd_chat.generation.plan import plan_drafts
 from sssd_chat.generation.statistics import AnswerStatistics, Drafting, StepStatistics, StoppedBy
 from sssd_chat.generation.stop import StopStrings
@@ -80,7 +80,7 @@ class Generation(Generic[State]):
 
     conversation: Conversation[State]
     settings: GenerationSettings
-    sampler: SamplerChain
+    sampler: TokenSampler
     statistics: AnswerStatistics
     prompt: list[int]
     """Tokens of the prompt."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from sssd_chat.drafting import DraftTree
 from sssd_chat.generation.acceptance import Acceptance
-from sssd_chat.llama.sampler import Logits, SamplerChain, best_tokens
+from sssd_chat.llama.sampler import Logits, best_tokens
 
 BestTokens = list[tuple[int, tuple[int, ...]]]
 """(node, the target's best tokens there, best first)."""
@@ -18,10 +19,24 @@ _LOOK_SECONDS = 0.00015
 _MOST_REFUSED = 2
 
 
+class TokenSampler(Protocol):
+    """What chooses the next token; see SamplerChain for each member."""
+
+    @property
+    def takes_best(self) -> bool:
+        """Whether it is nothing but the most probable token."""
+
+    def sample(self, logits: Logits) -> int:
+        """The next token."""
+
+    def close(self) -> None:
+        """Frees what it holds."""
+
+
 class LookingSampler:
     """Samples, and keeps the best tokens of every place that was sampled."""
 
-    def __init__(self, sampler: SamplerChain, wanted: int) -> None:
+    def __init__(self, sampler: TokenSampler, wanted: int) -> None:
         """`wanted` is the number of best tokens; 0 for none."""
         self._sampler = sampler
         self._wanted = wanted
@@ -34,6 +49,26 @@ class LookingSampler:
         best = best_tokens(logits, self._wanted)
         self.best.append(best)
         return best[0] if self._sampler.takes_best else self._sampler.sample(logits)
+
+
+class WatchedSampler:
+    """A sampler chain that shows each place's logits to a watcher before it samples there."""
+
+    takes_best = False
+    """Each place is sampled through this object, or the watcher would see nothing."""
+
+    def __init__(self, sampler: TokenSampler, watch: Callable[[Logits], None]) -> None:
+        self._sampler = sampler
+        self._watch = watch
+
+    def sample(self, logits: Logits) -> int:
+        """See SamplerChain.sample."""
+        self._watch(logits)
+        return self._sampler.sample(logits)
+
+    def close(self) -> None:
+        """See SamplerChain.close."""
+        self._sampler.close()
 
 
 def best_of_refused(

@@ -61,7 +61,7 @@ async def test_the_numbers_of_an_answer_stay_below_it(
         backend.finish("ab")
         await wait_until(pilot, lambda: note(answers(pilot)[0]))
         assert (
-            note(answers(pilot)[0]) == "6 tokens · 40.0 tokens/s · 2.00× plain · 3.00 tokens/step"
+            note(answers(pilot)[0]) == "6 tokens · 40.0 tokens/s · 2.40× plain · 3.00 tokens/step"
         )
 
 
