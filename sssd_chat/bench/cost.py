@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sssd_chat.drafting.size import interpolated
 from sssd_chat.errors import UserError
 
 FLAT = "flat"
@@ -26,9 +27,7 @@ def cost_table(name: str, largest: int) -> list[float]:
     """
     if name == FLAT:
         return flat_cost(largest)
-    points = _read_points(Path(name))
-    sizes = sorted(points)
-    return [0.0, *[_interpolated(points, sizes, size) for size in range(1, largest + 1)]]
+    return interpolated(_read_points(Path(name)), largest)
 
 
 def _read_points(path: Path) -> dict[int, float]:
@@ -52,15 +51,3 @@ def _read_points(path: Path) -> dict[int, float]:
     if 1 not in points or len(points) < 2:
         raise UserError(f"the cost file {path} needs the time of batch size 1 and of one more")
     return points
-
-
-def _interpolated(points: dict[int, float], sizes: list[int], size: int) -> float:
-    if size in points:
-        return points[size]
-    above = next((place for place, known in enumerate(sizes) if known > size), len(sizes) - 1)
-    low, high = sizes[above - 1], sizes[above]
-    slope = (points[high] - points[low]) / (high - low)
-    if size > high:
-        # Whatever the last step of the staircase does, more tokens are not had for less.
-        return points[high] + max(slope, 0.0) * (size - high)
-    return points[low] + slope * (size - low)

@@ -27,7 +27,6 @@ LIBRARY = "llama-cpp-python"
 """Plain decoding by llama-cpp-python's own create_completion."""
 PROMPT_LOOKUP = "prompt-lookup"
 """create_completion with llama-cpp-python's LlamaPromptLookupDecoding."""
-MODES = (PLAIN, SSSD, LIBRARY, PROMPT_LOOKUP)
 
 
 @dataclass(slots=True)

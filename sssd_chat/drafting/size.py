@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Mapping, Sequence
+
+_USUAL_SLOPE = 0.35
+"""Time of a further token in a batch over that of the first, on a usual CPU; believed while only
+one size was measured, so that a second one is tried."""
 
 
 def padded_sizes(cost: Sequence[float]) -> list[int]:
@@ -52,3 +57,29 @@ def floor(cost: Sequence[float]) -> float:
     if not slopes:
         return 1.0
     return max(0.0, min(slopes)) / cost[padded[1]] / 2
+
+
+def interpolated(known: Mapping[int, float], largest: int) -> list[float]:
+    """Times of batches of 0 to `largest` tokens from those of the `known` sizes (at least one):
+    on straight lines between them, and past the largest as the last two go on."""
+    sizes = sorted(known)
+    first, last = sizes[0], sizes[-1]
+    if len(sizes) > 1:
+        before = sizes[-2]
+        slope = max(0.0, (known[last] - known[before]) / (last - before))
+    else:
+        slope = _USUAL_SLOPE * known[last] / last
+    result = [0.0]
+    for size in range(1, largest + 1):
+        if size in known:
+            result.append(known[size])
+        elif size < first:
+            result.append(known[first])
+        elif size > last:
+            result.append(known[last] + slope * (size - last))
+        else:
+            right = bisect.bisect(sizes, size)
+            low, high = sizes[right - 1], sizes[right]
+            share = (size - low) / (high - low)
+            result.append(known[low] * (1 - share) + known[high] * share)
+    return result

@@ -7,7 +7,6 @@ load, then every step is a sample. It is kept per model file, build and number o
 
 from __future__ import annotations
 
-import bisect
 import json
 import math
 from dataclasses import dataclass, field
@@ -22,9 +21,6 @@ _FEW = 3
 """Of so many first measurements the fastest counts."""
 _OUTLIER = 3.0
 # A sample this many times off (a busy machine, a page fault) is trusted only that far.
-_USUAL_SLOPE = 0.35
-"""Time of a further token in a batch over that of the first, on a usual CPU; believed while only
-one size was measured, so that a second one is tried."""
 _FIRST_BUCKET = 512
 _BUCKETS = 12
 
@@ -133,7 +129,7 @@ class StepCost:
                 known = _completed(known, self.buckets[other])
         if not known:
             return [0.0] + [1e-3] * self.largest
-        return _interpolated(known, self.largest)
+        return draft_size.interpolated(known, self.largest)
 
     # Keeping
 
@@ -176,28 +172,3 @@ def _completed(known: dict[int, float], other: dict[int, Sample]) -> dict[int, f
     if known and not shared:
         return known
     return {size: sample.seconds * scale for size, sample in other.items()} | known
-
-
-def _interpolated(known: dict[int, float], largest: int) -> list[float]:
-    """Linear between measured sizes; outside them in proportion to the nearest slope."""
-    sizes = sorted(known)
-    first, last = sizes[0], sizes[-1]
-    if len(sizes) > 1:
-        before = sizes[-2]
-        slope = max(0.0, (known[last] - known[before]) / (last - before))
-    else:
-        slope = _USUAL_SLOPE * known[last] / last
-    result = [0.0]
-    for size in range(1, largest + 1):
-        if size in known:
-            result.append(known[size])
-        elif size < first:
-            result.append(known[first])
-        elif size > last:
-            result.append(known[last] + slope * (size - last))
-        else:
-            right = bisect.bisect(sizes, size)
-            low, high = sizes[right - 1], sizes[right]
-            share = (size - low) / (high - low)
-            result.append(known[low] * (1 - share) + known[high] * share)
-    return result

@@ -363,15 +363,15 @@ class Engine(Generic[State]):
     def _draft(self, generation: Generation[State]) -> DraftTree:
         """The largest draft that may be of use: the plan cuts it to the size that pays."""
         conversation = generation.conversation
-        length = len(conversation.state.tokens)
-        left = generation.settings.max_tokens
-        left = self.target.context_length if left is None else left - len(generation.tokens)
         if not self._may_draft(generation) or not conversation.guard.allows:
             return DraftTree()
         if conversation.is_behind:
             conversation.drafter.begin([*conversation.state.tokens, generation.root])
             conversation.is_behind = False
-        if not conversation.guard.allows or conversation.since_plain >= _PLAIN_EVERY or left <= 1:
+        length = len(conversation.state.tokens)
+        limit = generation.settings.max_tokens
+        is_last = limit is not None and limit - len(generation.tokens) <= 1
+        if conversation.since_plain >= _PLAIN_EVERY or is_last:
             return DraftTree()
         budget = min(MAX_DRAFT, self.target.max_draft, self.target.context_length - length - 1)
         if budget <= 0:

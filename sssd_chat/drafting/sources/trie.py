@@ -129,19 +129,6 @@ class TrieCursor:
         return TrieCursor(self._trie, advanced_keys(self._keys, token, self._trie.orders))
 
 
-class TrieSource:
-    """A trie as a source of candidates."""
-
-    def __init__(self, name: str, trie: Trie) -> None:
-        """`name` is what nodes show as their origin."""
-        self.name = name
-        self.trie = trie
-
-    def cursor(self, context: Sequence[int]) -> TrieCursor:
-        """See Source."""
-        return TrieCursor(self.trie, context_keys(context, self.trie.orders))
-
-
 def common_prefix(a: list[int], b: list[int]) -> int:
     """How many tokens `a` and `b` have in common from their start."""
     low, high = 0, min(len(a), len(b))
