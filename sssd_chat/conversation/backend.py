@@ -34,6 +34,7 @@ from sssd_chat.conversation.events import (
     StoppedBy,
 )
 from sssd_chat.conversation.history import ChatRecorder, StoredTurn
+from sssd_chat.conversation.history.particulars import particulars_of
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class EngineThread:
         self._closing = threading.Event()
         self._drafting_wanted = True
         self._busy = threading.Event()
+        self._fingerprint = ""
         self._reused: int | None = None
         self._problem_told = False
         self._next_save = time.monotonic() + _SAVE_SECONDS
@@ -204,6 +206,7 @@ class EngineThread:
             self._emit(ModelFailed(str(error)))
             self._refuse_questions()
             return
+        self._fingerprint = loaded.model.vocabulary.fingerprint
         session.restore([(turn.role, turn.text) for turn in earlier])
         if not session.settings.generation.drafting:
             self._drafting_wanted = False
@@ -282,7 +285,9 @@ class EngineThread:
 
     def _record_question(self, session: ChatSession, question: str) -> None:
         if self._recorder is not None:
-            self._recorder.question(question, session.settings.system, session.model_name)
+            self._recorder.question(
+                question, session.settings.system, session.model_name, self._fingerprint
+            )
             self._tell_problem()
 
     def _tell_problem(self) -> None:
@@ -293,7 +298,9 @@ class EngineThread:
 
     def _record_answer(self, generation: Generation[State], status: str) -> None:
         if self._recorder is not None:
-            self._recorder.answer(generation.text, generation.tokens, status)
+            self._recorder.answer(
+                generation.text, generation.tokens, status, *particulars_of(generation)
+            )
 
 
 def _model_info(loaded: LoadedEngine, session: ChatSession) -> ModelInfo:
