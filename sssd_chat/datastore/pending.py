@@ -1,0 +1,64 @@
+"""The part of the datastore that is in memory: documents that are not in a sealed segment yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sssd_chat.datastore.document import Document
+from sssd_chat.datastore.journal import JournalEntry
+from sssd_chat.datastore.segment import Segment
+from sssd_chat.datastore.upkeep import mergeable
+
+
+class Pending:
+    """Documents, searchable the moment they are added. For one thread at a time; its `segments`
+    may be searched from any."""
+
+    def __init__(self) -> None:
+        self.entries: list[JournalEntry] = []
+        self.segments: tuple[Segment, ...] = ()
+        """Small segments over the entries, oldest first."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all entries, ends of documents included."""
+        return sum(map(len, self.segments))
+
+    def add(self, collection: str, document: Document) -> None:
+        """Adds one document: a segment of its own until `merge`."""
+        self.segments += (Segment.of(collection, [document]),)
+        self.entries.append(JournalEntry(collection, document))
+
+    def fill(self, entries: list[JournalEntry]) -> None:
+        """Replaces the content."""
+        self.entries = list(entries)
+        self.segments = tuple(
+            Segment.of(name, documents) for name, documents in self.by_collection().items()
+        )
+
+    def by_collection(self) -> dict[str, list[Document]]:
+        """The documents of each collection, oldest first."""
+        found: dict[str, list[Document]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.collection, []).append(entry.document)
+        return found
+
+    def keep(self, is_kept: Callable[[JournalEntry], bool]) -> None:
+        """Takes all other entries out."""
+        kept = list(filter(is_kept, self.entries))
+        if len(kept) < len(self.entries):
+            self.fill(kept)
+
+    def merge(self) -> bool:
+        """Joins small segments, so that few have to be searched; returns whether it did."""
+        names = {segment.collection for segment in self.segments}
+        merged = False
+        for name in names:
+            own = [segment for segment in self.segments if segment.collection == name]
+            count = mergeable([len(segment) for segment in own])
+            if count:
+                joined = Segment.merged(own[-count:])
+                kept = [segment for segment in self.segments if segment not in own[-count:]]
+                self.segments = (*kept, joined)
+                merged = True
+        return merged

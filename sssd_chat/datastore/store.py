@@ -1,0 +1,461 @@
+"""The datastore of one vocabulary: documents in, forgetting, and a snapshot to search.
+
+Log-structured: a document goes to the journal and to memory, where it can be found at once; when
+enough have gathered they are sealed into a segment; segments of similar size are merged. What is
+forgotten is struck out at once and leaves the disk when its segment is written anew.
+
+One process writes (see WriterLock), any number read. Documents that a process adds while another
+one writes are found by that process alone. They are not kept here, but the text they came from is
+kept elsewhere, and its owner adds them later.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sssd_chat.datastore.disk import Disk
+from sssd_chat.datastore.document import Document, Label
+from sssd_chat.datastore.integrity import problems
+from sssd_chat.datastore.journal import JournalEntry
+from sssd_chat.datastore.lock import WriterLock
+from sssd_chat.datastore.manifest import SegmentEntry
+from sssd_chat.datastore.pending import Pending
+from sssd_chat.datastore.segment import Segment
+from sssd_chat.datastore.snapshot import Snapshot
+from sssd_chat.datastore.upkeep import fitting, mergeable
+from sssd_chat.files import make_private_folder
+
+log = logging.getLogger(__name__)
+
+SEAL_TOKENS = 32_768
+"""Tokens in memory from which on they are sealed into segments."""
+BULK_TOKENS = 1 << 20
+"""Tokens of a segment that `add_many` writes."""
+MOST_MERGED = 1 << 26
+"""Tokens of the largest segment that merging makes: sorting it takes 1.5 GB for half a minute."""
+
+_IsForgotten = Callable[[str, str], bool]
+"""Whether the document of this collection and key is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection, as `datastore list` shows it."""
+
+    name: str
+    documents: int = 0
+    tokens: int = 0
+    """Tokens of its documents."""
+    stored_bytes: int = 0
+    """Bytes of its files, and of its part of the memory."""
+    segments: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes of memory that the datastore takes."""
+
+    private: int
+    """Its own: what is not sealed yet."""
+    mapped: int
+    """Mapped files, whose pages the system takes back when it needs the room."""
+
+
+class NotTheWriter(PermissionError):
+    """Another process writes to the datastore."""
+
+    def __init__(self) -> None:
+        super().__init__(13, "another program is writing to it")
+
+
+class Datastore:
+    """See the module. All methods may be called from any thread. Those for upkeep and forgetting
+    may take seconds; the others do not wait for them."""
+
+    def __init__(self, folder: Path, wait: float = 0.0) -> None:
+        """Opens the datastore in `folder`, as its writer when no other process is; for `wait`
+        seconds another writer is asked to step back. Never fails: a folder that cannot be read or
+        written gives an empty datastore with a `problem`."""
+        self.folder = folder
+        self.problem = ""
+        """What does not work, in one sentence; empty when all is well."""
+        self.snapshot = Snapshot()
+        """What searches look at. Replaced by every change, never changed itself."""
+        self._disk = Disk(folder)
+        self._pending = Pending()
+        """What the journal holds."""
+        self._local = Pending()
+        """Documents that could not be written."""
+        self._mutex = threading.RLock()
+        self._upkeep = threading.RLock()
+        """Held while segments change. Taken before the mutex."""
+        self._lock = WriterLock(folder)
+        with self._mutex:
+            self._open(wait)
+
+    # What is there
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether this process may write."""
+        return self._disk.is_writing
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found damaged since the opening, in words."""
+        return list(self._disk.damage)
+
+    def collections(self) -> list[CollectionInfo]:
+        """All collections with something in them, by name."""
+        found: dict[str, CollectionInfo] = {}
+        for segment in self._segments():
+            old = found.get(segment.collection, CollectionInfo(segment.collection))
+            documents = len(segment.starts) - 1 - len(segment.struck)
+            size = self._disk.size(segment) if segment.file else segment.memory_bytes
+            found[old.name] = CollectionInfo(
+                old.name,
+                old.documents + documents,
+                old.tokens + len(segment) - segment.struck_tokens - documents,
+                old.stored_bytes + size,
+                old.segments + 1,
+            )
+        return [found[name] for name in sorted(found) if found[name].documents]
+
+    def labels(self, collection: str) -> dict[str, Label]:
+        """The documents of a collection, by key."""
+        return {
+            label.key: label
+            for segment in self._segments(collection)
+            for label in segment.live_labels()
+        }
+
+    def documents(self, collection: str) -> Iterator[Document]:
+        """The documents of a collection, oldest first."""
+        for segment in self._segments(collection):
+            yield from segment.documents()
+
+    def estimate_memory(self) -> MemoryEstimate:
+        """Bytes of memory that it takes."""
+        segments = self._segments()
+        mapped = sum(self._disk.size(segment) for segment in segments if segment.file)
+        return MemoryEstimate(sum(segment.memory_bytes for segment in segments), mapped)
+
+    def check_integrity(self) -> list[str]:
+        """Everything that is wrong, or was when it was opened, a sentence each."""
+        with self._upkeep, self._mutex:
+            return self.damage + problems(self._disk)
+
+    def _segments(self, collection: str | None = None) -> list[Segment]:
+        with self._mutex:
+            segments = [*self._disk.segments.values(), *self._in_memory()]
+        return [s for s in segments if collection is None or s.collection == collection]
+
+    def _in_memory(self) -> tuple[Segment, ...]:
+        return self._pending.segments + self._local.segments
+
+    # Adding
+
+    def add(self, collection: str, document: Document) -> None:
+        """Adds a document, searchable at once. Its key should be new to the collection. Killing
+        the program does not lose it. A disk that refuses leaves it in memory alone and sets
+        `problem`."""
+        with self._mutex:
+            part = self._local
+            if self.is_writer:
+                try:
+                    self._disk.append(JournalEntry(collection, document))
+                    part = self._pending
+                except OSError as error:
+                    self._tell(f"New text is not kept in the datastore: {error.strerror}.")
+            part.add(collection, document)
+            self._show()
+
+    def add_many(
+        self,
+        collection: str,
+        documents: Iterable[Document],
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Adds many documents, a segment of a million tokens at a time. `progress` is told the
+        number of documents that are safe; stopped in the middle, it has kept those. Raises OSError
+        when the disk refuses, NotTheWriter."""
+        batch: list[Document] = []
+        size = done = 0
+        for document in documents:
+            batch.append(document)
+            size += len(document.tokens) + 1
+            if size >= BULK_TOKENS:
+                done += self._add_batch(collection, batch)
+                batch, size = [], 0
+                if progress is not None:
+                    progress(done)
+        if batch:
+            done += self._add_batch(collection, batch)
+        if progress is not None:
+            progress(done)
+
+    def _add_batch(self, collection: str, batch: list[Document]) -> int:
+        segment = Segment.of(collection, batch)
+        with self._upkeep, self._mutex:
+            self._require_writer()
+            self._add_segments([segment])
+        return len(batch)
+
+    # Forgetting
+
+    def forget(self, collection: str, keys: Collection[str]) -> int:
+        """Takes documents out of all answers, then off the disk; returns how many there were.
+        Raises OSError when the disk refuses, NotTheWriter."""
+        wanted = set(keys)
+        return self._forget(lambda name, key: name == collection and key in wanted)
+
+    def forget_collection(self, collection: str) -> int:
+        """The same for all documents of a collection."""
+        return self._forget(lambda name, _: name == collection)
+
+    def forget_everything(self) -> int:
+        """The same for all documents."""
+        return self._forget(lambda _name, _key: True)
+
+    def _forget(self, is_forgotten: _IsForgotten) -> int:
+        with self._upkeep:
+            with self._mutex:
+                self._require_writer()
+                count = self._strike(is_forgotten)
+            while self._compact_next():
+                pass
+        return count
+
+    def _strike(self, is_forgotten: _IsForgotten) -> int:
+        count = 0
+        entries = []
+        for entry in self._disk.manifest.segments:
+            segment = self._disk.segments[entry.file]
+            struck = set(segment.struck)
+            numbers = {
+                number
+                for number, label in enumerate(segment.labels)
+                if number not in struck and is_forgotten(entry.collection, label.key)
+            }
+            count += len(numbers)
+            entries.append(replace(entry, struck=tuple(sorted(struck | numbers))))
+
+        def is_kept(entry: JournalEntry) -> bool:
+            return not is_forgotten(entry.collection, entry.document.label.key)
+
+        kept = list(filter(is_kept, self._pending.entries))
+        dropped = len(self._pending.entries) - len(kept)
+        if count or dropped:
+            self._disk.commit(entries, journal=kept if dropped else None)
+            self._pending.keep(is_kept)
+        self._local.keep(is_kept)
+        self._show()
+        return count + dropped
+
+    # Upkeep
+
+    def tidy(self) -> bool:
+        """One piece of upkeep: checks a file, seals what is in memory, or merges segments. Returns
+        whether there was something to do; call it till there is not. Not for the thread that
+        decodes. Never fails: a disk that refuses sets `problem`."""
+        try:
+            with self._upkeep:
+                return (
+                    self._check_next()
+                    or self._seal_when_due()
+                    or self._merge_memory()
+                    or self._compact_next()
+                    or self._merge_next()
+                )
+        except OSError as error:
+            self._tell(f"The datastore cannot be tidied: {error.strerror}.")
+            return False
+
+    def seal(self) -> None:
+        """Writes what is in memory into segments. Raises OSError, NotTheWriter."""
+        with self._upkeep, self._mutex:
+            self._require_writer()
+            grouped = self._pending.by_collection()
+            if grouped:
+                self._add_segments(
+                    [Segment.of(name, documents) for name, documents in grouped.items()],
+                    journal=[],
+                )
+                self._pending.fill([])
+                self._show()
+
+    def compact(self) -> None:
+        """Makes one segment of each collection, or a few where that would be too large. Raises
+        OSError, NotTheWriter."""
+        with self._upkeep:
+            self.seal()
+            while self._check_next():
+                pass
+            entries = self._disk.manifest.segments
+            for name in sorted({entry.collection for entry in entries}):
+                own = [entry for entry in entries if entry.collection == name]
+                for group in fitting([entry.tokens for entry in own], MOST_MERGED):
+                    files = [own[index].file for index in group]
+                    if len(files) > 1 or self._disk.segments[files[0]].struck:
+                        self._merge(files)
+
+    def refresh(self) -> None:
+        """Sees what another process wrote, becomes the writer when it may, or steps back when
+        another process asks for that."""
+        with self._upkeep, self._mutex:
+            try:
+                if self.is_writer:
+                    if self._lock.is_wanted():
+                        self._step_back()
+                elif self._lock.acquire():
+                    self._become_writer()
+                elif self._disk.has_changed():
+                    self._pending.fill(self._disk.read())
+            except OSError as error:
+                self._tell(f"The datastore cannot be read: {error.strerror}.")
+            self._show()
+
+    def close(self) -> None:
+        """Gives up the lock. What is in memory is in the journal."""
+        with self._upkeep, self._mutex:
+            self._step_back()
+            self.snapshot = Snapshot()
+
+    def _check_next(self) -> bool:
+        """Compares the smallest file that was not looked at yet with its checksum."""
+        with self._mutex:
+            segment = self._disk.unchecked()
+        if segment is None:
+            return False
+        try:
+            damage = self._disk.check(segment)
+        except FileNotFoundError:
+            # Another process merged it away.
+            damage = "it is missing"
+        with self._mutex:
+            if damage:
+                self._disk.set_aside(segment.file, damage, self.is_writer)
+                self._tell_damage()
+            elif segment.file in self._disk.segments:
+                self._disk.checked.add(segment.file)
+            self._show()
+        return True
+
+    def _seal_when_due(self) -> bool:
+        with self._mutex:
+            if not self.is_writer or self._pending.tokens < SEAL_TOKENS:
+                return False
+            self.seal()
+            return True
+
+    def _merge_memory(self) -> bool:
+        with self._mutex:
+            merged = self._pending.merge()
+            merged = self._local.merge() or merged
+            if merged:
+                self._show()
+            return merged
+
+    def _compact_next(self) -> bool:
+        """Writes one segment anew without its struck documents."""
+        with self._mutex:
+            struck = [s.file for s in self._disk.segments.values() if s.struck]
+        if not struck or not self.is_writer:
+            return False
+        self._merge(struck[:1])
+        return True
+
+    def _merge_next(self) -> bool:
+        if not self.is_writer:
+            return False
+        by_name: dict[str, list[Segment]] = {}
+        with self._mutex:
+            for segment in self._disk.segments.values():
+                by_name.setdefault(segment.collection, []).append(segment)
+        for segments in by_name.values():
+            count = mergeable([len(segment) for segment in segments], MOST_MERGED)
+            if count:
+                self._merge([segment.file for segment in segments[-count:]])
+                return True
+        return False
+
+    def _merge(self, files: list[str]) -> None:
+        """Replaces segments by one without struck documents. Sorting leaves the mutex free: a
+        document may be added meanwhile, and nothing else can change."""
+        segments = [self._disk.segments[file] for file in files]
+        live = [s for s in segments if len(s.struck) < len(s.starts) - 1]
+        merged = [Segment.merged(live)] if live else []
+        with self._mutex:
+            fresh = self._disk.write_segments(merged)
+            new = [SegmentEntry(s.file, s.collection, len(s)) for s in fresh]
+            entries: list[SegmentEntry] = []
+            for entry in self._disk.manifest.segments:
+                if entry.file == files[-1]:
+                    entries += new
+                elif entry.file not in files:
+                    entries.append(entry)
+            self._disk.commit(entries, fresh)
+            self._show()
+
+    # Inside
+
+    def _open(self, wait: float) -> None:
+        writes = False
+        try:
+            make_private_folder(self.folder)
+            writes = self._lock.wait(wait) if wait else self._lock.acquire()
+        except OSError as error:
+            self._tell(f"The datastore in {self.folder} cannot be written: {error.strerror}.")
+        try:
+            if writes:
+                self._become_writer()
+            else:
+                self._pending.fill(self._disk.read())
+        except OSError as error:
+            self._tell(f"The datastore in {self.folder} cannot be used: {error.strerror}.")
+        self._show()
+
+    def _become_writer(self) -> None:
+        try:
+            self._pending.fill(self._disk.read(repair=True))
+            self._disk.start_writing()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._local = Pending()
+        if self._disk.damage:
+            self._tell_damage()
+
+    def _step_back(self) -> None:
+        self._disk.stop_writing()
+        if self._lock.is_held:
+            self._lock.release()
+
+    def _require_writer(self) -> None:
+        if not self.is_writer:
+            raise NotTheWriter
+
+    def _add_segments(
+        self, segments: list[Segment], journal: list[JournalEntry] | None = None
+    ) -> None:
+        fresh = self._disk.write_segments(segments)
+        entries = tuple(SegmentEntry(s.file, s.collection, len(s)) for s in fresh)
+        self._disk.commit(self._disk.manifest.segments + entries, fresh, journal)
+        self._show()
+
+    def _show(self) -> None:
+        disk = self._disk
+        sealed = [segment for file, segment in disk.segments.items() if file in disk.checked]
+        self.snapshot = Snapshot((*sealed, *self._in_memory()))
+
+    def _tell_damage(self) -> None:
+        self._tell(f"{self._disk.damage[-1]}. Its text will be indexed again.")
+
+    def _tell(self, problem: str) -> None:
+        if problem != self.problem:
+            log.warning("%s", problem)
+        self.problem = problem

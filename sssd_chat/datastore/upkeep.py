@@ -1,0 +1,37 @@
+"""When small parts of the datastore are joined into larger ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+GROWTH = 3
+"""A segment joins the newer ones when it is at most so many times as large as they are together.
+Each merge makes a token's segment grow, so a token is sorted O(log n) times, and the sizes of what
+remains fall by more than this factor: there are O(log n) segments."""
+
+
+def mergeable(sizes: Sequence[int], most: int | None = None) -> int:
+    """How many of the newest segments should become one; 0 for none. `sizes` are in tokens,
+    oldest first; together they may have no more than `most`."""
+    count, total = 0, 0
+    for size in reversed(sizes):
+        if count and size > GROWTH * total:
+            break
+        if most is not None and count and total + size > most:
+            break
+        count, total = count + 1, total + size
+    return count if count > 1 else 0
+
+
+def fitting(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Groups of neighbours that together have at most `most` tokens, as few as may be; a segment
+    that is larger is a group of its own."""
+    groups: list[list[int]] = []
+    total = 0
+    for index, size in enumerate(sizes):
+        if not groups or total + size > most:
+            groups.append([])
+            total = 0
+        groups[-1].append(index)
+        total += size
+    return groups
