@@ -25,6 +25,13 @@ def data_folder() -> Path:
     return home / "data" if home else Path(platformdirs.user_data_path(_NAME))
 
 
+def config_file() -> Path:
+    """The user's settings."""
+    home = _home()
+    folder = home / "config" if home else Path(platformdirs.user_config_path(_NAME))
+    return folder / "config.toml"
+
+
 def log_file() -> Path:
     """What went wrong, in detail."""
     home = _home()
@@ -45,3 +52,8 @@ def step_cost_folder() -> Path:
 def experience_folder() -> Path:
     """What the drafter learned, one file for each vocabulary and model."""
     return data_folder() / "experience"
+
+
+def state_cache_folder() -> Path:
+    """KV states of chats that were left; they hold what was said in them."""
+    return data_folder() / "states"

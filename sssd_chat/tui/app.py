@@ -13,6 +13,7 @@ from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
+from sssd_chat.config import Config
 from sssd_chat.conversation.events import ChatBackend
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import ACTIONS
@@ -26,16 +27,20 @@ _LOGGER = logging.getLogger("sssd_chat.tui")
 class ChatApp(App[None]):
     """A chat with `backend`, or with no backend the screen that says how to get a model.
 
-    `problem` is a sentence that this screen shows first.
+    `problem` is a sentence that this screen shows first. What is wrong with the settings in
+    `config` is told at the start.
     """
 
     TITLE = "sssd-chat"
     ENABLE_COMMAND_PALETTE = True
 
-    def __init__(self, backend: ChatBackend | None, problem: str = "") -> None:
+    def __init__(
+        self, backend: ChatBackend | None, problem: str = "", config: Config | None = None
+    ) -> None:
         super().__init__()
         self._backend = backend
         self._problem = problem
+        self._config = config or Config()
         self._failed = False
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -43,7 +48,18 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         """Shows the chat, or what to do without a model."""
+        notices = [*self._config.notices, *self._choose_theme(self._config.screen.theme)]
         self.push_screen(self._first_screen())
+        for notice in notices:
+            self.notify(for_display(notice), severity="warning", markup=False, timeout=15)
+
+    def _choose_theme(self, name: str) -> list[str]:
+        """Takes the theme, or says that there is none of the name."""
+        name = {"dark": DARK.name, "light": LIGHT.name}.get(name, name)
+        if name not in self.available_themes:
+            return [f"There is no theme {name}; the palette's Theme lists them all."]
+        self.theme = name
+        return []
 
     def _first_screen(self) -> Screen[None]:
         if self._backend is None:
@@ -52,7 +68,7 @@ class ChatApp(App[None]):
             return NoModelScreen(self._problem)
         from sssd_chat.tui.screens.chat import ChatScreen
 
-        return ChatScreen(self._backend)
+        return ChatScreen(self._backend, rings=self._config.screen.bell)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own, for every theme, those of the terminal too."""
@@ -105,12 +121,12 @@ def _keep(error: str) -> str:
     return str(Path(file.name))
 
 
-def run_chat(backend: ChatBackend | None, problem: str = "") -> int:
+def run_chat(backend: ChatBackend | None, problem: str = "", config: Config | None = None) -> int:
     """Runs the app until the user leaves it; the exit code."""
     # The engine asks for the interpreter after each step; the default lets it wait for 5 ms when
     # this thread is busy with a screen.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    app = ChatApp(backend, problem)
+    app = ChatApp(backend, problem, config)
     try:
         app.run()
     finally:

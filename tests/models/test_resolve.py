@@ -94,3 +94,18 @@ def test_resolving_loads_neither_llama_cpp_nor_an_interface() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_a_name_is_looked_for_in_the_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / "missing", tmp_path / "models"]
+    model = tiny_model(folders[1])
+    for name in (model.name, model.stem):
+        assert resolve_model(name, folders) == model
+    with pytest.raises(ModelFileError):
+        resolve_model(f"elsewhere/{model.name}", folders)
+    monkeypatch.chdir(tmp_path)
+    nearer = tmp_path / model.name
+    nearer.write_bytes(model.read_bytes())
+    assert resolve_model(model.name, folders) == Path(model.name)

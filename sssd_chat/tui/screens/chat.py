@@ -58,9 +58,11 @@ class ChatScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = _HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
 
-    def __init__(self, backend: ChatBackend) -> None:
+    def __init__(self, backend: ChatBackend, *, rings: bool = False) -> None:
+        """With `rings`, the terminal's bell says that an answer is finished."""
         super().__init__()
         self._backend = backend
+        self._rings = rings
         self._state = ChatState()
         self._answer: Answer | None = None
         self._clear_when_stopped = False
@@ -176,6 +178,8 @@ class ChatScreen(Screen[None]):
     async def _rest(self) -> None:
         """The answer is over."""
         self._answer = None
+        if self._rings:
+            self.app.bell()
         if self._clear_when_stopped:
             await self._clear()
 

@@ -1,0 +1,196 @@
+"""All settings, their defaults, and what each is for."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _setting(default: Any, purpose: str, low: float = -math.inf, high: float = math.inf) -> Any:
+    return field(default=default, metadata={"purpose": purpose, "low": low, "high": high})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Which model runs, and how."""
+
+    path: str | None = _setting(None, "GGUF file; the starter model without one")
+    folders: tuple[str, ...] = _setting((), "where --model NAME looks for NAME or NAME.gguf")
+    context: int | None = _setting(
+        None, "tokens of context; what the model was trained for, at most 8192, without it", 16
+    )
+    threads: int | None = _setting(None, "the physical cores without it", 1, 1024)
+    gpu_layers: int | None = _setting(
+        None, "layers to offload, -1 for all; all without it, where llama.cpp can", -1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerConfig:
+    """How answers are written."""
+
+    system: str = _setting("", "system prompt of new chats")
+    max_tokens: int | None = _setting(None, "longest answer, in tokens; no limit without it", 1)
+    temperature: float = _setting(0.7, "0 always takes the likeliest token", 0, 100)
+    top_p: float = _setting(0.95, "total probability of the tokens drawn from; 1 is off", 0, 1)
+    top_k: int = _setting(40, "number of tokens drawn from; 0 is off", 0)
+    min_p: float = _setting(0.05, "least probability, against the likeliest's; 0 is off", 0, 1)
+    repeat_penalty: float = _setting(1.0, "over 1 discourages repetition; 1 is off", 0.01, 10)
+    drafting: bool = _setting(True, "false decodes plainly")
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreConfig:
+    """What drafts are looked up in."""
+
+    learn: bool = _setting(True, "whether answers are learned, so that later ones come faster")
+    starter: bool = _setting(True, "whether the starter collection is looked at")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryConfig:
+    """Which chats are kept."""
+
+    keep: bool = _setting(True, "false keeps no chat from now on")
+    keep_asked: bool = _setting(False, "whether each plain `sssd-chat ask` is kept as a chat")
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillConfig:
+    """Reading ahead while the user types."""
+
+    while_typing: bool = _setting(True, "whether the question is read while it is typed")
+    on_battery: bool = _setting(False, "whether that is done on battery too")
+
+
+@dataclass(frozen=True, slots=True)
+class StateCacheConfig:
+    """Chats as the model holds them, kept on disk so that they open at once."""
+
+    megabytes: int = _setting(1024, "most space on the disk; 0 keeps nothing", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportConfig:
+    """Files that become part of the datastore."""
+
+    largest_file_mb: int = _setting(512, "larger files are left out", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenConfig:
+    """The chat in the terminal."""
+
+    theme: str = _setting("dark", "dark, light, or one that the palette's Theme lists")
+    bell: bool = _setting(False, "whether the terminal's bell rings when an answer is finished")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. `Config()` holds the defaults."""
+
+    model: ModelConfig = ModelConfig()
+    answer: AnswerConfig = AnswerConfig()
+    datastore: DatastoreConfig = DatastoreConfig()
+    history: HistoryConfig = HistoryConfig()
+    prefill: PrefillConfig = PrefillConfig()
+    state_cache: StateCacheConfig = StateCacheConfig()
+    imports: ImportConfig = ImportConfig()
+    screen: ScreenConfig = ScreenConfig()
+    notices: tuple[str, ...] = ()
+    """What is wrong with the file, a sentence for each; to be told to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: where it is and what it may be."""
+
+    section: str
+    """As the file has it."""
+    attribute: str
+    """Of `Config`; the name of the section, except where that is a word of Python."""
+    name: str
+    kind: type
+    """bool, int, float, str or tuple (of str)."""
+    default: Any
+    purpose: str
+    low: float
+    high: float
+
+    @property
+    def key(self) -> str:
+        """As the user writes it, e.g. "answer.temperature"."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def expected(self) -> str:
+        """What it may be, in words."""
+        if self.kind in (int, float):
+            word = "a whole number" if self.kind is int else "a number"
+            if self.high == math.inf:
+                return word if self.low == -math.inf else f"{word}, {self.low:g} or more"
+            return f"{word} from {self.low:g} to {self.high:g}"
+        return {bool: "true or false", str: "text", tuple: "a list of texts"}[self.kind]
+
+    def checked(self, value: object) -> Any:
+        """`value` as the setting takes it. Raises ValueError when it does not."""
+        if self.kind is tuple:
+            if isinstance(value, list) and all(isinstance(item, str) for item in value):
+                return tuple(value)
+        elif self.kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            if self.low <= value <= self.high:
+                return float(value)
+        elif type(value) is self.kind and (
+            self.kind is not int or self.low <= typing.cast(int, value) <= self.high
+        ):
+            return value
+        raise ValueError(f"expected {self.expected}")
+
+    def of(self, config: Config) -> Any:
+        """Its value in `config`."""
+        return getattr(getattr(config, self.attribute), self.name)
+
+
+def all_settings() -> Iterator[Setting]:
+    """Every setting, in the order of the sections."""
+    for section in sections():
+        yield from settings_of(section)
+
+
+def sections() -> list[dataclasses.Field[Any]]:
+    """The sections, as fields of `Config`."""
+    return [section for section in dataclasses.fields(Config) if section.name != "notices"]
+
+
+def section_name(section: dataclasses.Field[Any]) -> str:
+    """The section as the file has it."""
+    return "import" if section.name == "imports" else section.name
+
+
+def settings_of(section: dataclasses.Field[Any]) -> Iterator[Setting]:
+    """The settings of one section."""
+    holder: Any = type(section.default)
+    hints = typing.get_type_hints(holder)
+    for one in dataclasses.fields(holder):
+        yield Setting(
+            section_name(section),
+            section.name,
+            one.name,
+            _kind(hints[one.name]),
+            one.default,
+            one.metadata["purpose"],
+            one.metadata["low"],
+            one.metadata["high"],
+        )
+
+
+def _kind(hint: Any) -> type:
+    """The type without the None of those that may be missing."""
+    if isinstance(hint, types.UnionType):
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    return typing.cast(type, typing.get_origin(hint) or hint)

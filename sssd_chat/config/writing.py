@@ -1,0 +1,66 @@
+"""Changing one setting in the file, whose comments and order stay."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sssd_chat.config.reading import unknown_key
+from sssd_chat.config.settings import Setting, all_settings
+from sssd_chat.errors import UserError
+from sssd_chat.files import write_atomically
+
+DEFAULT = "default"
+"""The word that takes a setting out of the file."""
+
+
+def change_setting(path: Path, key: str, words: str) -> Any:
+    """Sets `key` (e.g. "answer.temperature") to what `words` say and returns the value; the word
+    "default" takes the setting out of the file, which gives None.
+
+    Raises UserError when there is no such setting, when it does not take the value, or when the
+    file is not valid as it is; it is then left alone. Raises OSError when the disk refuses."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    setting = _find(key)
+    value = None if words == DEFAULT else _value(setting, words)
+    try:
+        before = path.read_bytes().decode() if path.exists() else ""
+        document = tomlkit.parse(before)
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML; repair it first: {error}.") from error
+    section = document.get(setting.section)
+    if section is None:
+        section = document[setting.section] = tomlkit.table()
+    if not isinstance(section, dict):
+        raise UserError(f"{path}: {setting.section} has to be a section; repair it first.")
+    if value is None:
+        section.pop(setting.name, None)
+    else:
+        section[setting.name] = list(value) if isinstance(value, tuple) else value
+    # A file that is linked from elsewhere stays a link.
+    write_atomically(path.resolve(), tomlkit.dumps(document).encode())
+    return value
+
+
+def _find(key: str) -> Setting:
+    for setting in all_settings():
+        if setting.key == key:
+            return setting
+    raise UserError(unknown_key(key))
+
+
+def _value(setting: Setting, words: str) -> Any:
+    try:
+        return setting.checked(words if setting.kind is str else _parsed(words))
+    except ValueError as error:
+        raise UserError(f"{setting.key} cannot be {words!r}: {error}.") from error
+
+
+def _parsed(words: str) -> object:
+    try:
+        return tomllib.loads(f"value = {words}")["value"]
+    except tomllib.TOMLDecodeError:
+        return words
