@@ -16,22 +16,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sssd_chat import paths
+from sssd_chat.conversation.descriptions import describe_model, describe_turn
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
     AnswerStatistics,
     AnswerStep,
     ChatRestored,
-    Drafting,
+    ContextFilled,
     Event,
     ModelFailed,
-    ModelInfo,
     ModelLoading,
     ModelReady,
     Notice,
     PromptRead,
-    RestoredTurn,
     StoppedBy,
+    TurnsLeftOut,
 )
 from sssd_chat.conversation.history import ChatRecorder, StoredTurn
 from sssd_chat.conversation.history.particulars import particulars_of
@@ -39,6 +39,7 @@ from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.session import ChatSession, ChatSettings
+    from sssd_chat.conversation.state_cache import StateCache
     from sssd_chat.generation.engine import Generation
     from sssd_chat.generation.loading import EngineSettings, LoadedEngine, State
 
@@ -47,11 +48,18 @@ log = logging.getLogger(__name__)
 _WAITING_EVENTS = 1024
 _CHECKPOINT_SECONDS = 1.0
 _SAVE_SECONDS = 120.0
+_TYPING_PAUSE_SECONDS = 0.2
+"""After so long without a key, what stands in the prompt is read ahead."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Send:
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class _Close:
     pass
 
 
-_Command = _Send | _NewChat | _Close
+_Command = _Send | _Draft | _NewChat | _Close
 
 
 class EngineThread:
@@ -88,7 +96,10 @@ class EngineThread:
         self._drafting_wanted = True
         self._busy = threading.Event()
         self._fingerprint = ""
+        self._draft = ""
         self._reused: int | None = None
+        self._left_out = 0
+        self._states: StateCache | None = None
         self._problem_told = False
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -106,6 +117,11 @@ class EngineThread:
         self._busy.set()
         self._cancelled.clear()
         self._commands.put(_Send(text))
+
+    def draft(self, text: str) -> None:
+        """Keeps what is typed for reading it ahead."""
+        self._draft = text
+        self._commands.put(_Draft())
 
     def cancel(self) -> None:
         """Stops the answer."""
@@ -169,8 +185,7 @@ class EngineThread:
         """The turns of the chat that goes on, which the screen can show while the model loads."""
         earlier = [] if self._recorder is None else self._recorder.earlier()
         if earlier:
-            turns = [RestoredTurn(t.role, t.text, t.status == "done", t.model) for t in earlier]
-            self._emit(ChatRestored(tuple(turns)))
+            self._emit(ChatRestored(tuple(map(describe_turn, earlier))))
         self._tell_problem()
         return earlier
 
@@ -210,19 +225,78 @@ class EngineThread:
         session.restore([(turn.role, turn.text) for turn in earlier])
         if not session.settings.generation.drafting:
             self._drafting_wanted = False
-        self._emit(ModelReady(_model_info(loaded, session)))
+        self._emit(ModelReady(describe_model(loaded, session)))
         for notice in (loaded.notice, session.template.notice):
             if notice:
                 self._emit(Notice(notice))
-        while not isinstance(command := self._commands.get(), _Close):
-            if isinstance(command, _NewChat):
-                session.reset()
-                if self._recorder is not None:
-                    self._recorder.new_chat()
-                continue
-            self._answer(session, command.text)
-            self._save_now_and_then(loaded)
-            self._busy.clear()
+        self._resume_state(session)
+        while not isinstance(command := self._next_command(session), _Close):
+            if isinstance(command, _Send):
+                self._answer(session, command.text)
+                self._save_now_and_then(loaded)
+                self._busy.clear()
+            else:
+                self._begin_anew(session)
+        self._keep_state(session)
+
+    def _begin_anew(self, session: ChatSession) -> None:
+        self._keep_state(session)
+        session.reset()
+        self._left_out = 0
+        if self._recorder is not None:
+            self._recorder.new_chat()
+
+    # Between two answers
+
+    def _next_command(self, session: ChatSession) -> _Send | _NewChat | _Close:
+        """Waits for a command that is no draft; drafts are read ahead when typing pauses."""
+        command = self._commands.get()
+        while isinstance(command, _Draft):
+            try:
+                command = self._commands.get(timeout=_TYPING_PAUSE_SECONDS)
+            except queue.Empty:
+                self._read_ahead(session)
+                command = self._commands.get()
+        return command
+
+    def _read_ahead(self, session: ChatSession) -> None:
+        """Reads what is typed, until anything else comes."""
+        from sssd_chat.conversation.read_ahead import on_battery
+
+        settings = session.settings
+        if not settings.read_ahead or (not settings.read_ahead_on_battery and on_battery()):
+            return
+        try:
+            session.read_ahead(self._draft, self._commands.empty)
+        except Exception:
+            # The question itself will be read, or say what is wrong.
+            log.exception("reading ahead failed")
+        self._emit(ContextFilled(session.context_tokens))
+
+    def _resume_state(self, session: ChatSession) -> None:
+        """A chat that goes on need not be read again if its state was kept."""
+        from sssd_chat.conversation.state_cache import StateCache
+
+        if self._recorder is None:
+            return
+        megabytes = session.settings.state_cache_megabytes
+        self._states = StateCache(paths.state_cache_folder(), megabytes)
+        chat = self._recorder.chat
+        if chat is not None and session.resume_state(self._states, chat):
+            self._emit(ContextFilled(session.context_tokens))
+            self._tell_left_out(session)
+
+    def _keep_state(self, session: ChatSession) -> None:
+        chat = self._recorder.chat if self._recorder is not None else None
+        if self._states is not None and chat is not None:
+            session.keep_state(self._states, chat)
+
+    def _tell_left_out(self, session: ChatSession) -> None:
+        if session.turns_left_out != self._left_out:
+            self._left_out = session.turns_left_out
+            self._emit(TurnsLeftOut(self._left_out))
+
+    # An answer
 
     def _save_now_and_then(self, loaded: LoadedEngine) -> None:
         """What was learned is kept at the end; a crash may cost a few minutes of it."""
@@ -239,42 +313,56 @@ class EngineThread:
         generation = None
         self._reused = None
         try:
-            generation = session.begin(question, self._on_read)
+            generation = session.begin(question, self._on_read(session))
             self._write(session, generation)
             session.finish(question, generation)
         except UserError as error:
-            self._fail(str(error), generation)
+            self._fail(str(error), session, generation)
             return
         except Exception:
             log.exception("the answer failed")
-            self._fail(_inside_problem(), generation)
+            self._fail(_inside_problem(), session, generation)
             return
         stopped_by = generation.stopped_by or StoppedBy.CANCELLED
-        self._record_answer(generation, "stopped" if stopped_by is StoppedBy.CANCELLED else "done")
-        self._emit(AnswerDone(generation.text, stopped_by, generation.statistics.copy()))
+        status = "stopped" if stopped_by is StoppedBy.CANCELLED else "done"
+        self._record_answer(session, generation, status)
+        answer = session.answer(generation)
+        statistics = generation.statistics.copy()
+        self._emit(AnswerDone(answer.text, stopped_by, statistics, answer.thinking))
 
-    def _fail(self, message: str, generation: Generation[State] | None) -> None:
-        if generation is not None:
-            self._record_answer(generation, "failed")
-        self._emit(AnswerFailed(message, generation.text if generation is not None else ""))
+    def _fail(
+        self, message: str, session: ChatSession, generation: Generation[State] | None
+    ) -> None:
+        if generation is None:
+            self._emit(AnswerFailed(message))
+            return
+        self._record_answer(session, generation, "failed")
+        answer = session.answer(generation)
+        self._emit(AnswerFailed(message, answer.text, answer.thinking))
 
-    def _on_read(self, done: int, total: int) -> bool:
-        if self._reused is None:
-            # The first report of a prompt tells what was there already.
-            self._reused = done
-        self._emit(PromptRead(done, total, self._reused))
-        return not self._cancelled.is_set()
+    def _on_read(self, session: ChatSession) -> Callable[[int, int], bool]:
+        def report(done: int, total: int) -> bool:
+            if self._reused is None:
+                # The first report of a prompt tells what was there already.
+                self._reused = done
+                self._tell_left_out(session)
+            self._emit(PromptRead(done, total, self._reused))
+            return not self._cancelled.is_set()
+
+        return report
 
     def _write(self, session: ChatSession, generation: Generation[State]) -> None:
         checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
         for step in session.steps(generation):
-            text = step.text
+            text, thinking = step.text, step.thinking
             if self._cancelled.is_set():
-                text += session.cancel(generation)
-            self._emit(AnswerStep(text, step.statistics, generation.statistics.copy()))
+                rest = session.cancel(generation)
+                text, thinking = text + rest.text, thinking + rest.thinking
+            statistics = generation.statistics.copy()
+            self._emit(AnswerStep(text, step.statistics, statistics, thinking))
             self._follow_switch(generation)
             if time.monotonic() >= checkpoint:
-                self._record_answer(generation, "streaming")
+                self._record_answer(session, generation, "streaming")
                 checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
 
     def _follow_switch(self, generation: Generation[State]) -> None:
@@ -296,24 +384,12 @@ class EngineThread:
             self._problem_told = True
             self._emit(Notice(self._recorder.problem, "warning"))
 
-    def _record_answer(self, generation: Generation[State], status: str) -> None:
+    def _record_answer(
+        self, session: ChatSession, generation: Generation[State], status: str
+    ) -> None:
         if self._recorder is not None:
-            self._recorder.answer(
-                generation.text, generation.tokens, status, *particulars_of(generation)
-            )
-
-
-def _model_info(loaded: LoadedEngine, session: ChatSession) -> ModelInfo:
-    model, target = loaded.model, loaded.target
-    return ModelInfo(
-        model.name,
-        str(model.path),
-        model.description,
-        target.context_length,
-        target.threads,
-        model.on_gpu,
-        session.drafting if session.settings.generation.drafting else Drafting.OFF_BY_USER,
-    )
+            text = session.written(generation)
+            self._recorder.answer(text, generation.tokens, status, *particulars_of(generation))
 
 
 def _inside_problem() -> str:

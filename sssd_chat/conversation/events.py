@@ -19,6 +19,7 @@ __all__ = [
     "AnswerStep",
     "ChatBackend",
     "ChatRestored",
+    "ContextFilled",
     "Drafting",
     "Event",
     "ModelFailed",
@@ -30,6 +31,7 @@ __all__ = [
     "RestoredTurn",
     "StepStatistics",
     "StoppedBy",
+    "TurnsLeftOut",
 ]
 
 
@@ -61,6 +63,8 @@ class RestoredTurn:
     """False for an answer that was stopped, failed, or cut off by the end of the program."""
     model: str
     """The model that answered, or was asked."""
+    thinking: str = ""
+    """What the model thought before its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,22 @@ class PromptRead:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextFilled:
+    """So many tokens of the chat are in the context; not because a question was asked, but because
+    a kept state was loaded or a draft was read ahead."""
+
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsLeftOut:
+    """So many of the oldest turns (a question and its answer each, answers of no tokens not
+    counted) are no longer in the prompt, because they do not fit into the context."""
+
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerStep:
     """One step of the answer. `text` is what became final with it; it may be empty while a
     character or a possible stop string is incomplete."""
@@ -109,6 +129,8 @@ class AnswerStep:
     step: StepStatistics
     answer: AnswerStatistics
     """The sums so far. The object belongs to the receiver."""
+    thinking: str = ""
+    """What became final of the thinking before the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +140,8 @@ class AnswerDone:
     text: str
     stopped_by: StoppedBy
     answer: AnswerStatistics
+    thinking: str = ""
+    """All of the thinking before the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +150,7 @@ class AnswerFailed:
 
     message: str
     text: str = ""
+    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +168,8 @@ Event = (
     | ModelReady
     | ModelFailed
     | PromptRead
+    | ContextFilled
+    | TurnsLeftOut
     | AnswerStep
     | AnswerDone
     | AnswerFailed
@@ -159,6 +186,10 @@ class ChatBackend(Protocol):
     def send(self, text: str) -> None:
         """Asks a question. Only one at a time: ignored while an answer is being written. A
         question sent while the model loads waits for it."""
+
+    def draft(self, text: str) -> None:
+        """What stands in the prompt now. It is read ahead when the engine has nothing else to do,
+        and given up by the next call of any kind."""
 
     def cancel(self) -> None:
         """Stops the answer being written; its text so far is kept."""

@@ -1,23 +1,17 @@
 """Messages to prompt tokens, by the model's own chat template.
 
 A template is Jinja source that knows the model's control tokens. What a user typed must never
-become one: their written forms are replaced by placeholder characters before rendering, and put
-back as ordinary text when the result is tokenized.
+become one; see `user_text`.
 """
 
 from __future__ import annotations
 
-import datetime
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-import jinja2
-from jinja2.ext import loopcontrols
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
+from sssd_chat.conversation.sandbox import SandboxedTemplate, TemplateRefused
+from sssd_chat.conversation.user_text import UserText
 from sssd_chat.errors import UserError
 from sssd_chat.generation.tokenizer import Tokenizer
 
@@ -41,10 +35,6 @@ DIALOGUE = (
 DIALOGUE_STOP = "\nUser:"
 """Ends an answer that DIALOGUE asked for."""
 
-_FIRST_PLACEHOLDER = 0xF0000
-"""Private-use characters, which no template and hardly any text holds."""
-_GENERATION_MARK = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
-
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -52,6 +42,8 @@ class Message:
 
     role: Role
     content: str
+    thinking: str = ""
+    """What the model thought before its answer; the template decides whether to show it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +58,24 @@ class Prompt:
 class ChatTemplate:
     """Renders conversations for one model."""
 
-    def __init__(self, source: str | None, tokenizer: Tokenizer) -> None:
-        """`source` is the model's own template; None chooses a named default. Raises UserError
-        when the source is not valid Jinja."""
+    def __init__(
+        self, source: str | None, tokenizer: Tokenizer, thinking: bool | None = None
+    ) -> None:
+        """`source` is the model's own template; None chooses a named default. `thinking` asks the
+        model to think first, or not to, where the template can; None leaves it to the template.
+        Raises UserError when the source is not valid Jinja."""
         self._tokenizer = tokenizer
-        self._placeholders: dict[str, str] = {}
+        self._thinking = thinking
         self.stop: tuple[str, ...] = ()
         """Stop strings that the template itself calls for."""
         self.notice = ""
         """A sentence for the user when a default stands in."""
         if not source:
             source = self._default()
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
-        )
-        environment.globals["raise_exception"] = _raise_exception
-        environment.globals["strftime_now"] = _strftime_now
-        environment.filters["tojson"] = _to_json
+        self.user_text = UserText(tokenizer, tokenizer.turn_marks(source))
         try:
-            self._template = environment.from_string(_GENERATION_MARK.sub("", source))
-        except jinja2.TemplateError as error:
+            self._template = SandboxedTemplate(source)
+        except TemplateRefused as error:
             raise UserError(f"The model's chat template is broken: {error}.") from error
 
     def _default(self) -> str:
@@ -106,93 +96,94 @@ class ChatTemplate:
         return Prompt(text, self.tokenize(text, start=True))
 
     def render_text(self, messages: Sequence[Message]) -> str:
-        """Like render, without tokens."""
-        protected = [replace(m, content=self.protect(m.content)) for m in messages]
-        try:
-            return self._fill(protected)
-        except jinja2.TemplateError as error:
-            if not (protected and protected[0].role == "system"):
-                raise UserError(f"The model's chat template refuses this chat: {error}.") from error
-        try:
-            return self._fill(_system_into_first_question(protected))
-        except jinja2.TemplateError as error:
-            raise UserError(f"The model's chat template refuses this chat: {error}.") from error
+        """Like render, without tokens.
+
+        A conversation that the template does not take, or whose system prompt it leaves out, is
+        put to it in other forms: messages of one role in a row joined, the system prompt in front
+        of the first question, both.
+        """
+        protected = self._protected(messages)
+        refusal: TemplateRefused | None = None
+        for form in _forms(protected):
+            try:
+                text = self._fill(form)
+            except TemplateRefused as error:
+                refusal = refusal or error
+                continue
+            if _shows_system(text, form):
+                return text
+        reason = refusal or "it leaves out the system prompt"
+        raise UserError(f"The model's chat template refuses this chat: {reason}.") from refusal
+
+    def _protected(self, messages: Sequence[Message]) -> list[Message]:
+        *earlier, last = messages or [Message("user", "")]
+        protect, kept = self.user_text.protect, self.user_text.protect_kept
+        protected = [
+            replace(m, content=kept(m.content), thinking=kept(m.thinking)) for m in earlier
+        ]
+        return [*protected, replace(last, content=protect(last.content))]
 
     def _fill(self, messages: Sequence[Message]) -> str:
-        return self._template.render(
-            messages=[{"role": m.role, "content": m.content} for m in messages],
-            add_generation_prompt=True,
-            bos_token=self._tokenizer.text_of(self._tokenizer.start),
-            eos_token=self._tokenizer.text_of(self._tokenizer.end),
-        )
+        variables: dict[str, object] = {
+            "messages": [_as_dict(message) for message in messages],
+            "add_generation_prompt": True,
+            "bos_token": self._tokenizer.text_of(self._tokenizer.start),
+            "eos_token": self._tokenizer.text_of(self._tokenizer.end),
+            "tools": None,
+            "documents": None,
+        }
+        if self._thinking is not None:
+            variables["enable_thinking"] = self._thinking
+        return self._template.fill(variables)
 
     def protect(self, text: str) -> str:
         """`text` with a placeholder for every written form of a control token."""
-        while forms := self._tokenizer.control_texts(text):
-            for form in forms:
-                text = text.replace(form, self._placeholder(form, text))
-        return text
-
-    def _placeholder(self, form: str, text: str) -> str:
-        placeholder = self._placeholders.get(form)
-        if placeholder is None:
-            code = _FIRST_PLACEHOLDER
-            while chr(code) in text or chr(code) in self._placeholders.values():
-                code += 1
-            placeholder = self._placeholders[form] = chr(code)
-        return placeholder
+        return self.user_text.protect(text)
 
     def tokenize(self, text: str, *, start: bool) -> list[int]:
         """Tokens of rendered text. With `start` it is the beginning of a prompt, which gets the
         start token unless the template wrote it."""
-        tokenizer = self._tokenizer
-        written = tokenizer.text_of(tokenizer.start)
-        add_start = start and not (written and text.startswith(written))
-        if not self._placeholders:
-            return self._segment(text, first=start, special=True, add_start=add_start)
-        forms = {placeholder: form for form, placeholder in self._placeholders.items()}
-        tokens: list[int] = []
-        for number, segment in enumerate(re.split(f"([{''.join(forms)}])", text)):
-            is_first = start and number == 0
-            if segment in forms:
-                tokens += self._segment(forms[segment], first=False, special=False)
-            elif segment or is_first:
-                tokens += self._segment(
-                    segment, first=is_first, special=True, add_start=add_start and is_first
-                )
-        return tokens
+        return self.user_text.tokenize(text, start=start)
 
-    def _segment(
-        self, text: str, *, first: bool, special: bool, add_start: bool = False
-    ) -> list[int]:
-        if first or not text:
-            return self._tokenizer.tokenize(text, special=special, add_start=add_start)
-        # Some vocabularies put a space in front of every text; in the middle of one it would be
-        # wrong. A newline in front takes that space and is cut off again.
-        mark = self._tokenizer.tokenize("\n")
-        tokens = self._tokenizer.tokenize("\n" + text, special=special)
-        if tokens[: len(mark)] == mark:
-            return tokens[len(mark) :]
-        return self._tokenizer.tokenize(text, special=special)
+
+def _as_dict(message: Message) -> dict[str, str]:
+    result = {"role": message.role, "content": message.content}
+    if message.thinking:
+        result["reasoning_content"] = message.thinking
+    return result
+
+
+def _forms(messages: list[Message]) -> list[list[Message]]:
+    """The conversation as it is, and in the forms that stricter templates take."""
+    merged = _merged(messages)
+    forms = [messages, merged]
+    if messages[0].role == "system":
+        forms += [_merged(_system_into_first_question(messages))]
+    return [form for number, form in enumerate(forms) if form not in forms[:number]]
+
+
+def _shows_system(text: str, messages: Sequence[Message]) -> bool:
+    """Some templates drop a system prompt without a word."""
+    return all(m.content.strip() in text for m in messages if m.role == "system")
+
+
+def _merged(messages: Sequence[Message]) -> list[Message]:
+    """Messages of the same role in a row become one."""
+    merged: list[Message] = []
+    for message in messages:
+        if merged and merged[-1].role == message.role:
+            parts = [merged[-1].content, message.content]
+            joined = "\n\n".join(part for part in parts if part)
+            merged[-1] = replace(message, content=joined)
+        else:
+            merged.append(message)
+    return merged
 
 
 def _system_into_first_question(messages: Sequence[Message]) -> list[Message]:
-    """For templates that know no system role."""
     system, *rest = messages
     for number, message in enumerate(rest):
         if message.role == "user":
             joined = f"{system.content}\n\n{message.content}"
             return [*rest[:number], replace(message, content=joined), *rest[number + 1 :]]
     return [Message("user", system.content), *rest]
-
-
-def _raise_exception(message: str) -> None:
-    raise jinja2.TemplateError(message)
-
-
-def _strftime_now(form: str) -> str:
-    return datetime.datetime.now().strftime(form)
-
-
-def _to_json(value: Any, indent: int | None = None, **_: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)

@@ -172,6 +172,17 @@ class Engine(Generic[State]):
             self._finish(generation, StoppedBy.LENGTH)
         return generation
 
+    def read_ahead(
+        self,
+        conversation: Conversation[State],
+        tokens: Sequence[int],
+        keep_going: Callable[[], bool],
+    ) -> int:
+        """Reads the beginning of a prompt that is still being made, between two answers; `begin`
+        goes on from there, with the same answer as without. `keep_going` is asked before each
+        chunk. Returns the tokens that need not be read any more."""
+        return self.target.read_ahead(conversation.state, tokens, keep_going)
+
     def _check(self, prompt: Sequence[int]) -> None:
         if not prompt:
             raise UserError("The prompt is empty.")

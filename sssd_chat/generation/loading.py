@@ -13,7 +13,8 @@ from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.probe import probe
 from sssd_chat.llama.model import LoadCancelled, Model, Progress
 from sssd_chat.llama.runtime import build_features
-from sssd_chat.llama.target import Target, TargetSequence, TargetSettings
+from sssd_chat.llama.sequence import TargetSequence
+from sssd_chat.llama.target import Target, TargetSettings
 
 __all__ = ["EngineSettings", "LoadCancelled", "LoadedEngine", "Progress", "State", "load_engine"]
 
@@ -55,6 +56,8 @@ class LoadedEngine:
     experience_file: Path | None
     notice: str = ""
     """Something about the loading that the user should know, in one sentence."""
+    state_key: str = ""
+    """What a kept KV state must agree with: the model file and the kind of context."""
 
     def new_drafter(self) -> Drafter:
         """A drafter for a new conversation."""
@@ -101,7 +104,21 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     engine = Engine(target, model.vocabulary, cost)
     if target.can_verify_trees:
         probe(target, cost)
-    return LoadedEngine(model, target, engine, experience, cost_file, experience_file, notice or "")
+    return LoadedEngine(
+        model,
+        target,
+        engine,
+        experience,
+        cost_file,
+        experience_file,
+        notice or "",
+        _state_key(model, target),
+    )
+
+
+def _state_key(model: Model, target: Target) -> str:
+    file = model.path.stat()
+    return f"{model.path.name} {file.st_size} {file.st_mtime_ns} {target.state_kind}"
 
 
 def _cost_file(settings: EngineSettings, model: Model, target: Target) -> Path | None:

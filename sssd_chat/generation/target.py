@@ -47,6 +47,11 @@ class VerifyingTarget(Protocol[State]):
     ) -> bool:
         """Makes `tokens` the text; False when `on_progress` said to stop."""
 
+    def read_ahead(
+        self, sequence: State, tokens: Sequence[int], keep_going: Callable[[], bool]
+    ) -> int:
+        """Reads the beginning of a prompt that is still being made; the tokens that are there."""
+
     def verify(self, items: Sequence[tuple[State, int, DraftTree]], padding: int = 0) -> float:
         """Decodes roots and trees in one batch; the seconds it took."""
 

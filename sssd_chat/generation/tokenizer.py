@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sssd_chat.llama.vocabulary import THINKING_MARKS
+
+__all__ = ["THINKING_MARKS", "Tokenizer"]
+
 
 class Tokenizer(Protocol):
     """Text to tokens and back; see `sssd_chat.llama.vocabulary.Vocabulary` for each member."""
@@ -24,3 +28,6 @@ class Tokenizer(Protocol):
 
     def control_texts(self, text: str) -> list[str]:
         """Written forms of control tokens in a text."""
+
+    def turn_marks(self, template: str) -> list[str]:
+        """Written forms of tokens of a template that ordinary text would become, too."""

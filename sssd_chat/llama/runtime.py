@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import ctypes
 import functools
+import importlib.metadata
 import logging
 from typing import Any
 
@@ -62,6 +63,11 @@ def build_features() -> str:
     """The CPU and GPU features that this build uses here, as llama.cpp prints them."""
     features: bytes = api().llama_print_system_info()
     return features.decode("utf-8", "replace").strip()
+
+
+def llama_version() -> str:
+    """The version of llama-cpp-python, which names that of llama.cpp."""
+    return importlib.metadata.version("llama-cpp-python")
 
 
 @functools.cache

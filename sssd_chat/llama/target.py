@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -25,8 +25,17 @@ import numpy as np
 from sssd_chat.errors import UserError
 from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
 from sssd_chat.llama.model import Model
-from sssd_chat.llama.runtime import api, forget_log, physical_cores, recent_log
+from sssd_chat.llama.runtime import (
+    api,
+    build_features,
+    forget_log,
+    llama_version,
+    physical_cores,
+    recent_log,
+)
 from sssd_chat.llama.sampler import Logits
+from sssd_chat.llama.sequence import Branch, TargetSequence
+from sssd_chat.llama.sequence_state import Buffer, set_state, state_bytes
 
 DEFAULT_CONTEXT = 8192
 """Tokens of context when neither the user nor the model asks for fewer."""
@@ -61,36 +70,6 @@ class Tree(Protocol):
 
     tokens: list[int]
     parents: list[int]
-
-
-@dataclass(slots=True)
-class _Branch:
-    """A borrowed sequence id."""
-
-    id: int
-    owned: int
-    """How many tokens of the committed text the id owns."""
-
-
-@dataclass(slots=True)
-class TargetSequence:
-    """One text in the KV cache."""
-
-    id: int
-    tokens: list[int] = field(default_factory=list)
-    """The committed tokens: those whose KV entries exist."""
-    root: int = -1
-    """Token of the last verified batch's root, not committed yet."""
-    parents: list[int] = field(default_factory=list)
-    nodes: list[int] = field(default_factory=list)
-    """Parents and tokens of the last verified tree."""
-    first_output: int = 0
-    """Index of the root in the last batch."""
-    ids: list[list[int]] = field(default_factory=list)
-    """Sequence ids of each node of the last verified tree."""
-    branches: list[_Branch] = field(default_factory=list)
-    used: list[_Branch] = field(default_factory=list)
-    """Branches of the last verified tree."""
 
 
 class Target:
@@ -190,6 +169,7 @@ class Target:
         sequence.branches.clear()
         sequence.used.clear()
         sequence.tokens.clear()
+        sequence.ahead_from = None
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
         """Shortens a text to at most `length` tokens; returns the length that could be kept: 0
@@ -237,20 +217,81 @@ class Target:
         if not 0 < len(tokens) <= self.context_length:
             raise ValueError(f"{len(tokens)} tokens do not fit into {self.context_length}")
         # The last token is always read: its logits are wanted.
-        shared = min(_common_prefix(sequence.tokens, tokens), len(tokens) - 1)
-        done = self.rewind(sequence, shared)
+        done = self._rewind_to_border(sequence, tokens, len(tokens) - 1)
         while done < len(tokens):
             if on_progress is not None and not on_progress(done):
                 return False
-            part = list(tokens[done : done + self._chunk])
-            self._batch.clear()
-            self._batch.add_run(part, done, sequence.id, last=done + len(part) == len(tokens))
-            self._decode()
-            sequence.tokens.extend(part)
-            done += len(part)
+            done += self._read(sequence, tokens[done : done + self._chunk], done, len(tokens))
+        sequence.ahead_from = None
         sequence.first_output = len(self._batch) - 1
         if on_progress is not None:
             on_progress(done)
+        return True
+
+    def read_ahead(
+        self, sequence: TargetSequence, tokens: Sequence[int], keep_going: Callable[[], bool]
+    ) -> int:
+        """Reads the beginning of a prompt that is still being made, in whole chunks: the chunks
+        that `prefill` will make of it, so that the logits are the same with and without. What is
+        left of the last chunk waits for `prefill`. `keep_going` is asked before each chunk.
+        Returns the tokens of the text that are there."""
+        shared = self._border(sequence, tokens, len(tokens))
+        end = min(len(tokens), self.context_length)
+        if end - shared < self._chunk or not keep_going():
+            return shared
+        done = self._rewind_to_border(sequence, tokens, end)
+        while end - done >= self._chunk and keep_going():
+            done += self._read(sequence, tokens[done : done + self._chunk], done, -1)
+        return done
+
+    def _rewind_to_border(self, sequence: TargetSequence, tokens: Sequence[int], most: int) -> int:
+        done = self.rewind(sequence, self._border(sequence, tokens, most))
+        if sequence.ahead_from is None or done < sequence.ahead_from:
+            sequence.ahead_from = done
+        return done
+
+    def _border(self, sequence: TargetSequence, tokens: Sequence[int], most: int) -> int:
+        """How much of the text in the cache is the beginning of `tokens`, at most `most`. In what
+        was read of a prompt that is not complete only borders of chunks count."""
+        shared = min(_common_prefix(sequence.tokens, tokens), most)
+        start = sequence.ahead_from
+        if start is None or shared <= start:
+            return shared
+        return start + (shared - start) // self._chunk * self._chunk
+
+    def _read(
+        self, sequence: TargetSequence, part: Sequence[int], position: int, total: int
+    ) -> int:
+        """Decodes a part of a prompt; with the last of its `total` tokens, logits are computed."""
+        self._batch.clear()
+        self._batch.add_run(part, position, sequence.id, last=position + len(part) == total)
+        self._decode()
+        sequence.tokens.extend(part)
+        return len(part)
+
+    # The state of a text, to be kept outside
+
+    @property
+    def state_kind(self) -> str:
+        """What a kept state depends on besides the model file: it fits contexts of this kind."""
+        shape = (self.context_length, self.can_verify_trees, self.model.on_gpu)
+        return f"{shape} {llama_version()} {build_features()}"
+
+    def save_state(self, sequence: TargetSequence) -> memoryview:
+        """The KV state of the text as bytes; empty when it cannot be had."""
+        return state_bytes(self._api, self._context, sequence.id)
+
+    def load_state(self, sequence: TargetSequence, tokens: Sequence[int], state: Buffer) -> bool:
+        """Makes `tokens` the text by the state that `save_state` gave for it, instead of reading
+        it; False, and an empty text, when llama.cpp does not take the state. The bytes must be
+        known to be whole and of this `state_kind`."""
+        self._forget(sequence)
+        if len(tokens) > self.context_length:
+            return False
+        if not set_state(self._api, self._context, sequence.id, state):
+            self._forget(sequence)
+            return False
+        sequence.tokens.extend(tokens)
         return True
 
     # A step
@@ -313,7 +354,7 @@ class Target:
         if number == len(sequence.branches):
             if not self._free_ids:
                 raise ValueError(f"a tree may have at most {self.max_leaves} leaves")
-            sequence.branches.append(_Branch(self._free_ids.pop(), 0))
+            sequence.branches.append(Branch(self._free_ids.pop(), 0))
         branch = sequence.branches[number]
         length = len(sequence.tokens)
         if branch.owned < length:

@@ -13,6 +13,17 @@ from sssd_chat.llama.runtime import api
 
 _ATTRIBUTE_UNKNOWN = 1 << 0
 _ATTRIBUTE_CONTROL = 1 << 3
+_ATTRIBUTE_USER_DEFINED = 1 << 4
+
+THINKING_MARKS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+)
+"""What models write before and after their thinking."""
+
+_WRITTEN_MARKS = frozenset(mark.encode() for pair in THINKING_MARKS for mark in pair)
 
 
 class Vocabulary:
@@ -64,11 +75,16 @@ class Vocabulary:
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
         """The bytes of one token, possibly part of a character (llama_token_to_piece). Control
-        tokens are empty unless `special`."""
+        tokens are empty unless `special`, but for the marks around thinking, which are text
+        whether or not a vocabulary calls them control tokens."""
         key = (token, special)
         piece = self._pieces.get(key)
         if piece is None:
-            piece = self._pieces[key] = self._read_piece(token, special)
+            piece = self._read_piece(token, special)
+            if not piece and not special:
+                written = self._read_piece(token, special=True)
+                piece = written if written in _WRITTEN_MARKS else b""
+            self._pieces[key] = piece
         return piece
 
     def _read_piece(self, token: int, special: bool) -> bytes:
@@ -98,6 +114,17 @@ class Vocabulary:
         found = {token for token in self.tokenize(text, special=True) if self._is_control(token)}
         texts = {self.text_of(token) for token in found}
         return sorted((t for t in texts if t and t in text), key=len, reverse=True)
+
+    def turn_marks(self, template: str) -> list[str]:
+        """The written forms of tokens in a template that look like marks of turns though the
+        vocabulary does not call them control tokens: they become tokens in ordinary text too."""
+        marks = []
+        for token in set(self.tokenize(template, special=True)):
+            attributes: int = self._api.llama_vocab_get_attr(self._vocab, token)
+            text = self.text_of(token)
+            if attributes & _ATTRIBUTE_USER_DEFINED and text[:1] in ("<", "["):
+                marks.append(text)
+        return sorted(mark for mark in marks if len(mark) > 2)
 
     def _is_control(self, token: int) -> bool:
         attributes: int = self._api.llama_vocab_get_attr(self._vocab, token)

@@ -10,6 +10,7 @@ from sssd_chat.conversation.templates import DIALOGUE_STOP, ChatTemplate, Messag
 from sssd_chat.errors import UserError
 from sssd_chat.llama.vocabulary import Vocabulary
 from tests.conftest import LoadTiny
+from tests.conversation.plain_tokenizer import PlainTokenizer
 from tests.tiny_models import BEGIN, CHATML_TEMPLATE, END, TURN_END, TURN_START, UNKNOWN
 
 
@@ -138,26 +139,11 @@ def test_a_model_without_a_template_gets_chatml_where_it_has_the_tokens(
     assert template.render(user("hi")).tokens.count(TURN_START) == 2
 
 
-class _NoControlTokens:
-    """A vocabulary whose only control token is nothing anybody types."""
-
-    start = None
-    end = None
-
-    def text_of(self, token: int | None) -> str:
-        return ""
-
-    def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
-        return list(text.encode())
-
-    def control_texts(self, text: str) -> list[str]:
-        return []
-
-
 def test_a_base_model_gets_a_plain_dialogue_and_a_stop_string() -> None:
-    template = ChatTemplate(None, _NoControlTokens())
+    tokenizer = PlainTokenizer()
+    template = ChatTemplate(None, tokenizer)
     assert "base model" in template.notice
     assert template.stop == (DIALOGUE_STOP,)
     prompt = template.render([Message("system", "be kind"), *user("hi")])
     assert prompt.text == "be kind\n\nUser: hi\nAssistant:"
-    assert bytes(prompt.tokens).decode() == prompt.text
+    assert tokenizer.written(prompt.tokens) == prompt.text

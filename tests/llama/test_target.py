@@ -9,7 +9,8 @@ import pytest
 
 from sssd_chat.drafting import ROOT, DraftTree
 from sssd_chat.errors import UserError
-from sssd_chat.llama.target import Target, TargetSequence
+from sssd_chat.llama.sequence import TargetSequence
+from sssd_chat.llama.target import Target
 from tests.conftest import LoadTiny
 from tests.tiny_models import (
     PLAIN_ARCHITECTURES,

@@ -1,0 +1,33 @@
+"""The KV state of one sequence as bytes, to be kept and given back later."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+Buffer = bytes | bytearray | memoryview
+
+
+def state_bytes(lib: Any, context: Any, sequence: int) -> memoryview:
+    """The state of a sequence (llama_state_seq_get_data). Empty when llama.cpp gave none."""
+    size: int = lib.llama_state_seq_get_size(context, sequence)
+    state = np.empty(size, dtype=np.uint8)
+    written: int = lib.llama_state_seq_get_data(context, _pointer(state), size, sequence)
+    return state.data[:written]
+
+
+def set_state(lib: Any, context: Any, sequence: int, state: Buffer) -> bool:
+    """Gives a sequence the state that `state_bytes` gave (llama_state_seq_set_data); False when
+    llama.cpp did not take it.
+
+    Only bytes that are known to be whole may come here: llama.cpp trusts the sizes in them.
+    """
+    data = np.frombuffer(state, dtype=np.uint8)
+    taken: int = lib.llama_state_seq_set_data(context, _pointer(data), len(data), sequence)
+    return taken == len(data) > 0
+
+
+def _pointer(data: np.ndarray) -> Any:
+    return ctypes.cast(data.ctypes.data, ctypes.POINTER(ctypes.c_uint8))
