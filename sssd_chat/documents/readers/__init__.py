@@ -1,0 +1,1 @@
+"""The readers: one module a format, each a `Reader`."""

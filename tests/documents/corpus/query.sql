@@ -1,0 +1,3 @@
+SELECT crop
+FROM beds
+WHERE number = 1;
