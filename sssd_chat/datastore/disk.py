@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 _LOOKS = 3
 """How often a reader looks again when a writer has swapped files under its eyes."""
+
+IsForgotten = Callable[[str, str], bool]
+"""Whether the document of this collection and key is forgotten."""
 
 
 class Disk:
@@ -129,6 +132,19 @@ class Disk:
         waiting = [s for file, s in self.segments.items() if file not in self.checked]
         return min(waiting, key=len, default=None)
 
+    def struck(self, is_forgotten: IsForgotten) -> tuple[list[SegmentEntry], int]:
+        """The segments of the state with what is forgotten struck out, for `commit`, and how many
+        documents of them that is."""
+        entries = []
+        count = 0
+        for entry in self.manifest.segments:
+            labels = enumerate(self.segments[entry.file].labels)
+            numbers = {at for at, label in labels if is_forgotten(entry.collection, label.key)}
+            struck = numbers.union(entry.struck)
+            count += len(struck) - len(entry.struck)
+            entries.append(replace(entry, struck=tuple(sorted(struck))))
+        return entries, count
+
     # Writing
 
     def start_writing(self) -> None:
@@ -149,8 +165,27 @@ class Disk:
         assert self._journal is not None
         self._journal.append(entry)
 
-    def write_segments(self, segments: Iterable[Segment]) -> list[Segment]:
-        """Writes segments to files that belong to no state yet, and maps them. Raises OSError."""
+    def put_in_place_of(
+        self,
+        files: Sequence[str],
+        segments: Sequence[Segment],
+        journal: Sequence[JournalEntry] | None = None,
+    ) -> None:
+        """Writes segments from memory and makes them part of the state, in place of those in
+        `files` or as the newest ones. For `journal` see `commit`. Raises OSError, and the old
+        state holds then."""
+        fresh = self._write_segments(segments)
+        new = [SegmentEntry(s.file, s.collection, len(s)) for s in fresh]
+        entries: list[SegmentEntry] = []
+        for entry in self.manifest.segments:
+            if files and entry.file == files[-1]:
+                entries += new
+            elif entry.file not in files:
+                entries.append(entry)
+        self.commit(entries if files else entries + new, fresh, journal)
+
+    def _write_segments(self, segments: Iterable[Segment]) -> list[Segment]:
+        """Writes segments to files that belong to no state yet, and maps them."""
         number = self.manifest.next_number
         mapped = []
         for segment in segments:
@@ -167,40 +202,53 @@ class Disk:
         fresh: Sequence[Segment] = (),
         journal: Sequence[JournalEntry] | None = None,
     ) -> None:
-        """Makes these segments the state; `fresh` are those of them that `write_segments` made.
+        """Makes these segments the state; `fresh` are those of them that were just written.
         With `journal`, a new journal of these documents takes the place of the old one. Raises
         OSError, and the old state holds then."""
         manifest = replace(self.manifest, segments=tuple(entries))
+        writer = None
         if journal is not None:
             name = f"{manifest.next_number:08d}{JOURNAL_SUFFIX}"
-            write_atomically(self.folder / name, as_bytes(journal))
             manifest = replace(manifest, journal=name, next_number=manifest.next_number + 1)
-        save_manifest(self.folder, manifest)
+            writer = self._new_journal(self.folder / name, journal)
+        try:
+            save_manifest(self.folder, manifest)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            raise
         self.manifest = manifest
+        if writer is not None and self._journal is not None:
+            self._journal.close()
+        self._journal = writer or self._journal
         known = self.segments | {segment.file: segment for segment in fresh}
         self.checked |= {segment.file for segment in fresh}
         self.segments = {entry.file: known[entry.file] for entry in entries}
         self.checked &= set(self.segments)
         for entry in entries:
             self.segments[entry.file].strike(entry.struck)
-        if journal is not None:
-            self._open_new_journal()
         self.remove_orphans()
 
-    def _open_new_journal(self) -> None:
-        path = self.folder / self.manifest.journal
-        fresh = JournalWriter(path, path.stat().st_size)
-        if self._journal is not None:
-            self._journal.close()
-        self._journal = fresh
+    @staticmethod
+    def _new_journal(path: Path, entries: Sequence[JournalEntry]) -> JournalWriter:
+        # Opened before any manifest names it: a document must not go to a journal of the past.
+        write_atomically(path, as_bytes(entries))
+        return JournalWriter(path, path.stat().st_size)
 
     def set_aside(self, file: str, why: str, repair: bool) -> None:
         """Does without a damaged segment. Its documents are missing then, so that whoever owns
         their text adds them again. With `repair` the file goes, too."""
         self._found(f"{self.folder / file} is damaged: {why}")
-        self.segments.pop(file, None)
+        self.do_without(file)
         if repair:
-            self.commit([entry for entry in self.manifest.segments if entry.file != file])
+            self.commit(self.manifest.segments)
+
+    def do_without(self, file: str) -> None:
+        """Takes a segment out of the state, but for what is on the disk."""
+        self.segments.pop(file, None)
+        self.checked.discard(file)
+        kept = tuple(entry for entry in self.manifest.segments if entry.file != file)
+        self.manifest = replace(self.manifest, segments=kept)
 
     def check(self, segment: Segment) -> str | None:
         """What is wrong with the file of a segment; None when all is well. Raises OSError."""
@@ -210,12 +258,18 @@ class Disk:
             return str(error)
         return None
 
-    def remove_orphans(self) -> None:
-        """Removes files that belong to no state."""
+    def remove_orphans(self) -> OSError | None:
+        """Removes files that belong to no state; returns why one is still there."""
         keep = {NAME, *self.manifest.files}
-        for path in self.folder.iterdir():
-            if is_own_file(path.name) and path.name not in keep:
-                path.unlink(missing_ok=True)
+        left = None
+        try:
+            for path in list(self.folder.iterdir()):
+                if is_own_file(path.name) and path.name not in keep:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("%s: a file that is not needed any more stays: %s", self.folder, error)
+            left = error
+        return left
 
     def size(self, segment: Segment) -> int:
         """Bytes of a segment's file."""

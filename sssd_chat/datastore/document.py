@@ -20,7 +20,8 @@ class Label:
     """Which document it is."""
 
     key: str
-    """Its name within the collection; adding another document of that name replaces it."""
+    """Its name within the collection. Whoever adds another document of that name forgets the
+    old one first."""
     added: float
     """When it was written or imported, in seconds since 1970."""
     digest: str = ""

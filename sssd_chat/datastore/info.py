@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from sssd_chat.datastore.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,23 @@ class CollectionInfo:
     stored_bytes: int = 0
     """Bytes of its files, and of its part of the memory."""
     segments: int = 0
+
+
+def inventory(segments: Iterable[tuple[Segment, int]]) -> list[CollectionInfo]:
+    """All collections with something in them, by name. Each segment comes with its size in
+    bytes."""
+    found: dict[str, CollectionInfo] = {}
+    for segment, size in segments:
+        old = found.get(segment.collection, CollectionInfo(segment.collection))
+        documents = len(segment.starts) - 1 - len(segment.struck)
+        found[old.name] = CollectionInfo(
+            old.name,
+            old.documents + documents,
+            old.tokens + len(segment) - segment.struck_tokens - documents,
+            old.stored_bytes + size,
+            old.segments + 1,
+        )
+    return [found[name] for name in sorted(found) if found[name].documents]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,23 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from sssd_chat.datastore.disk import Disk
+from sssd_chat.datastore.disk import Disk, IsForgotten
 from sssd_chat.datastore.document import Document, Label
-from sssd_chat.datastore.info import CollectionInfo, MemoryEstimate, NotTheWriter
+from sssd_chat.datastore.info import (
+    CollectionInfo,
+    MemoryEstimate,
+    NotTheWriter,
+    inventory,
+)
 from sssd_chat.datastore.integrity import problems
 from sssd_chat.datastore.journal import JournalEntry
 from sssd_chat.datastore.lock import WriterLock
-from sssd_chat.datastore.manifest import SegmentEntry
 from sssd_chat.datastore.pending import Pending
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import Snapshot
-from sssd_chat.datastore.upkeep import fitting, mergeable
+from sssd_chat.datastore.upkeep import compacting_merges, due_merge
 from sssd_chat.files import make_private_folder
 
 log = logging.getLogger(__name__)
@@ -38,9 +41,6 @@ BULK_TOKENS = 1 << 20
 """Tokens of a segment that `add_many` writes."""
 MOST_MERGED = 1 << 26
 """Tokens of the largest segment that merging makes: sorting it takes 1.5 GB for half a minute."""
-
-_IsForgotten = Callable[[str, str], bool]
-"""Whether the document of this collection and key is forgotten."""
 
 
 class Datastore:
@@ -82,19 +82,10 @@ class Datastore:
 
     def collections(self) -> list[CollectionInfo]:
         """All collections with something in them, by name."""
-        found: dict[str, CollectionInfo] = {}
-        for segment in self._segments():
-            old = found.get(segment.collection, CollectionInfo(segment.collection))
-            documents = len(segment.starts) - 1 - len(segment.struck)
-            size = self._disk.size(segment) if segment.file else segment.memory_bytes
-            found[old.name] = CollectionInfo(
-                old.name,
-                old.documents + documents,
-                old.tokens + len(segment) - segment.struck_tokens - documents,
-                old.stored_bytes + size,
-                old.segments + 1,
-            )
-        return [found[name] for name in sorted(found) if found[name].documents]
+        return inventory(
+            (segment, self._disk.size(segment) if segment.file else segment.memory_bytes)
+            for segment in self._segments()
+        )
 
     def labels(self, collection: str) -> dict[str, Label]:
         """The documents of a collection, by key."""
@@ -173,7 +164,8 @@ class Datastore:
         segment = Segment.of(collection, batch)
         with self._upkeep, self._mutex:
             self._require_writer()
-            self._add_segments([segment])
+            self._disk.put_in_place_of([], [segment])
+            self._show()
         return len(batch)
 
     # Forgetting
@@ -192,28 +184,20 @@ class Datastore:
         """The same for all documents."""
         return self._forget(lambda _name, _key: True)
 
-    def _forget(self, is_forgotten: _IsForgotten) -> int:
+    def _forget(self, is_forgotten: IsForgotten) -> int:
         with self._upkeep:
             with self._mutex:
                 self._require_writer()
                 count = self._strike(is_forgotten)
             while self._compact_next():
                 pass
+            # A file that could not be removed still holds what was to be forgotten.
+            if left := self._disk.remove_orphans():
+                raise left
         return count
 
-    def _strike(self, is_forgotten: _IsForgotten) -> int:
-        count = 0
-        entries = []
-        for entry in self._disk.manifest.segments:
-            segment = self._disk.segments[entry.file]
-            struck = set(segment.struck)
-            numbers = {
-                number
-                for number, label in enumerate(segment.labels)
-                if number not in struck and is_forgotten(entry.collection, label.key)
-            }
-            count += len(numbers)
-            entries.append(replace(entry, struck=tuple(sorted(struck | numbers))))
+    def _strike(self, is_forgotten: IsForgotten) -> int:
+        entries, count = self._disk.struck(is_forgotten)
 
         def is_kept(entry: JournalEntry) -> bool:
             return not is_forgotten(entry.collection, entry.document.label.key)
@@ -252,10 +236,8 @@ class Datastore:
             self._require_writer()
             grouped = self._pending.by_collection()
             if grouped:
-                self._add_segments(
-                    [Segment.of(name, documents) for name, documents in grouped.items()],
-                    journal=[],
-                )
+                segments = [Segment.of(name, documents) for name, documents in grouped.items()]
+                self._disk.put_in_place_of([], segments, journal=[])
                 self._pending.fill([])
                 self._show()
 
@@ -266,13 +248,8 @@ class Datastore:
             self.seal()
             while self._check_next():
                 pass
-            entries = self._disk.manifest.segments
-            for name in sorted({entry.collection for entry in entries}):
-                own = [entry for entry in entries if entry.collection == name]
-                for group in fitting([entry.tokens for entry in own], MOST_MERGED):
-                    files = [own[index].file for index in group]
-                    if len(files) > 1 or self._disk.segments[files[0]].struck:
-                        self._merge(files)
+            for files in compacting_merges(self._disk.manifest.segments, MOST_MERGED):
+                self._merge(files)
 
     def refresh(self) -> None:
         """Sees what another process wrote, becomes the writer when it may, or steps back when
@@ -282,7 +259,7 @@ class Datastore:
                 if self.is_writer:
                     if self._lock.is_wanted():
                         self._step_back()
-                elif self._lock.acquire():
+                elif self._may_write():
                     self._become_writer()
                 elif self._disk.has_changed():
                     self._pending.fill(self._disk.read())
@@ -300,21 +277,25 @@ class Datastore:
         """Compares the smallest file that was not looked at yet with its checksum."""
         with self._mutex:
             segment = self._disk.unchecked()
-        if segment is None:
-            return False
+        if segment is not None:
+            self._check(segment)
+        return segment is not None
+
+    def _check(self, segment: Segment) -> None:
         try:
             damage = self._disk.check(segment)
         except FileNotFoundError:
-            # Another process merged it away.
             damage = "it is missing"
         with self._mutex:
-            if damage:
+            if damage and not self.is_writer and self._disk.has_changed():
+                # Another process has merged the segment away.
+                self._disk.do_without(segment.file)
+            elif damage:
                 self._disk.set_aside(segment.file, damage, self.is_writer)
                 self._tell_damage()
             elif segment.file in self._disk.segments:
                 self._disk.checked.add(segment.file)
             self._show()
-        return True
 
     def _seal_when_due(self) -> bool:
         with self._mutex:
@@ -334,25 +315,22 @@ class Datastore:
     def _compact_next(self) -> bool:
         """Writes one segment anew without its struck documents."""
         with self._mutex:
-            struck = [s.file for s in self._disk.segments.values() if s.struck]
-        if not struck or not self.is_writer:
+            struck = next((s for s in self._disk.segments.values() if s.struck), None)
+            is_checked = struck is not None and struck.file in self._disk.checked
+        if struck is None or not self.is_writer:
             return False
-        self._merge(struck[:1])
+        if is_checked:
+            self._merge([struck.file])
+        else:
+            # Writing damaged tokens anew would give them a fresh checksum.
+            self._check(struck)
         return True
 
     def _merge_next(self) -> bool:
-        if not self.is_writer:
-            return False
-        by_name: dict[str, list[Segment]] = {}
-        with self._mutex:
-            for segment in self._disk.segments.values():
-                by_name.setdefault(segment.collection, []).append(segment)
-        for segments in by_name.values():
-            count = mergeable([len(segment) for segment in segments], MOST_MERGED)
-            if count:
-                self._merge([segment.file for segment in segments[-count:]])
-                return True
-        return False
+        files = due_merge(self._disk.manifest.segments, MOST_MERGED) if self.is_writer else []
+        if files:
+            self._merge(files)
+        return bool(files)
 
     def _merge(self, files: list[str]) -> None:
         """Replaces segments by one without struck documents. Sorting leaves the mutex free: a
@@ -361,15 +339,7 @@ class Datastore:
         live = [s for s in segments if len(s.struck) < len(s.starts) - 1]
         merged = [Segment.merged(live)] if live else []
         with self._mutex:
-            fresh = self._disk.write_segments(merged)
-            new = [SegmentEntry(s.file, s.collection, len(s)) for s in fresh]
-            entries: list[SegmentEntry] = []
-            for entry in self._disk.manifest.segments:
-                if entry.file == files[-1]:
-                    entries += new
-                elif entry.file not in files:
-                    entries.append(entry)
-            self._disk.commit(entries, fresh)
+            self._disk.put_in_place_of(files, merged)
             self._show()
 
     # Inside
@@ -390,6 +360,13 @@ class Datastore:
             self._tell(f"The datastore in {self.folder} cannot be used: {error.strerror}.")
         self._show()
 
+    def _may_write(self) -> bool:
+        try:
+            return self._lock.acquire()
+        except OSError:
+            # A folder that cannot be written can still be read, and its opening has told.
+            return False
+
     def _become_writer(self) -> None:
         try:
             self._pending.fill(self._disk.read(repair=True))
@@ -409,14 +386,6 @@ class Datastore:
     def _require_writer(self) -> None:
         if not self.is_writer:
             raise NotTheWriter
-
-    def _add_segments(
-        self, segments: list[Segment], journal: list[JournalEntry] | None = None
-    ) -> None:
-        fresh = self._disk.write_segments(segments)
-        entries = tuple(SegmentEntry(s.file, s.collection, len(s)) for s in fresh)
-        self._disk.commit(self._disk.manifest.segments + entries, fresh, journal)
-        self._show()
 
     def _show(self) -> None:
         disk = self._disk

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from sssd_chat.datastore.manifest import SegmentEntry
 
 GROWTH = 3
 """A segment joins the newer ones when it is at most so many times as large as they are together.
@@ -35,3 +37,29 @@ def fitting(sizes: Sequence[int], most: int) -> list[list[int]]:
         groups[-1].append(index)
         total += size
     return groups
+
+
+def due_merge(entries: Iterable[SegmentEntry], most: int) -> list[str]:
+    """Files that should become one; none when all is well."""
+    for own in _by_collection(entries):
+        count = mergeable([entry.tokens for entry in own], most)
+        if count:
+            return [entry.file for entry in own[-count:]]
+    return []
+
+
+def compacting_merges(entries: Iterable[SegmentEntry], most: int) -> list[list[str]]:
+    """Groups of files that should become one each, so that there is one for each collection."""
+    return [
+        [own[index].file for index in group]
+        for own in _by_collection(entries)
+        for group in fitting([entry.tokens for entry in own], most)
+        if len(group) > 1 or own[group[0]].struck
+    ]
+
+
+def _by_collection(entries: Iterable[SegmentEntry]) -> Iterable[list[SegmentEntry]]:
+    found: dict[str, list[SegmentEntry]] = {}
+    for entry in entries:
+        found.setdefault(entry.collection, []).append(entry)
+    return found.values()
