@@ -8,12 +8,17 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
 from sssd_chat.cli.console import Interrupt, figure, read_question, show_status
 
 if TYPE_CHECKING:
+    from sssd_chat.cli.keeping import Keeper
+    from sssd_chat.config import Config
+    from sssd_chat.conversation.learning import Learner
+    from sssd_chat.conversation.session import ChatSession
+    from sssd_chat.conversation.thinking import Parts
     from sssd_chat.generation.engine import Generation
     from sssd_chat.generation.loading import LoadedEngine, State
 
@@ -23,10 +28,13 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="sssd-chat ask",
         description="Answers one question. The question is the argument, or standard input, or "
-        "both: the argument first.",
+        "both: the argument first. The answer is kept when a chat goes on with it. When several "
+        "go on with a chat at once, each answer begins a branch of it.",
     )
     result.add_argument("prompt", nargs="*", metavar="PROMPT")
+    shared.add_chat_choice(result)
     shared.add_model_options(result)
+    shared.add_datastore_options(result)
     shared.add_answer_options(result)
     group = result.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print one object with the statistics")
@@ -55,6 +63,23 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(options: argparse.Namespace, question: str, interrupt: Interrupt) -> int:
+    from sssd_chat.cli.keeping import Keeper
+
+    config = shared.load_settings(quiet=options.quiet)
+    keeper = Keeper(options, config)
+    try:
+        return _answer_and_keep(options, config, question, keeper, interrupt)
+    finally:
+        keeper.close()
+
+
+def _answer_and_keep(
+    options: argparse.Namespace,
+    config: Config,
+    question: str,
+    keeper: Keeper,
+    interrupt: Interrupt,
+) -> int:
     from sssd_chat.cli.main import INTERRUPTED
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.generation.loading import LoadCancelled, load_engine
@@ -68,31 +93,64 @@ def _answer(options: argparse.Namespace, question: str, interrupt: Interrupt) ->
         return not interrupt.came
 
     try:
-        loaded = load_engine(shared.engine_settings(options), loading)
+        loaded = load_engine(shared.engine_settings(options, config), loading)
     except LoadCancelled:
         return INTERRUPTED
     finally:
         if show_progress:
             show_status("")
     times.load = time.perf_counter() - times.started
+    learner = _learner(options, config, loaded)
     try:
-        session = ChatSession(loaded, shared.chat_settings(options))
-        for notice in (loaded.notice, session.template.notice):
-            if notice and not options.quiet:
-                print(f"sssd-chat: {notice}", file=sys.stderr)
-        generation = _write(session, question, options, interrupt)
-        _report(options, loaded, generation, times)
+        session = ChatSession(loaded, shared.chat_settings(options, config, keeper.system))
+        session.restore([(turn.role, turn.text) for turn in keeper.earlier])
+        keeper.question(question, session, loaded.model.vocabulary.fingerprint)
+        for notice in (loaded.notice, session.template.notice, keeper.problem):
+            _tell(notice, options)
+        generation = _write(session, question, options, keeper, interrupt)
+        if learner is not None:
+            _learn(learner, keeper, generation)
+        _report(options, loaded, session.answer(generation), generation, keeper, times)
         if generation.stopped_by is not None and generation.stopped_by.value == "cancelled":
             return INTERRUPTED
         return 0
     finally:
+        if learner is not None:
+            learner.close()
         loaded.close()
 
 
+def _learner(options: argparse.Namespace, config: Config, loaded: LoadedEngine) -> Learner | None:
+    """What looks after the datastore while the answer is written."""
+    from sssd_chat.conversation.learning import Learner
+
+    if loaded.datastore is None:
+        return None
+    settings = shared.learning_settings(options, config)
+    learner = Learner(loaded.datastore, loaded.model.vocabulary, settings)
+    learner.start()
+    return learner
+
+
+def _learn(learner: Learner, keeper: Keeper, generation: Generation[State]) -> None:
+    learner.count(generation.statistics)
+    if keeper.chat is not None and keeper.turn is not None:
+        learner.learn(keeper.chat, keeper.turn, generation.tokens)
+
+
+def _tell(notice: str, options: argparse.Namespace) -> None:
+    if notice and not options.quiet:
+        print(f"sssd-chat: {notice}", file=sys.stderr)
+
+
 def _write(
-    session: Any, question: str, options: argparse.Namespace, interrupt: Interrupt
+    session: ChatSession,
+    question: str,
+    options: argparse.Namespace,
+    keeper: Keeper,
+    interrupt: Interrupt,
 ) -> Generation[State]:
-    """Runs the answer; writes it as it comes when stdout is a terminal."""
+    """Runs the answer; keeps it, and writes it as it comes when stdout is a terminal."""
     from sssd_chat.text import for_display
 
     streams = sys.stdout.isatty() and not options.json
@@ -111,23 +169,38 @@ def _write(
             sys.stdout.write(for_display(step.text))
             sys.stdout.flush()
         if interrupt.came and not generation.is_finished:
-            rest = session.cancel(generation)
+            rest = session.cancel(generation).text
             if streams:
                 sys.stdout.write(for_display(rest))
+        if not generation.is_finished:
+            keeper.checkpoint(session, generation)
+    had_problem = bool(keeper.problem)
+    keeper.finish(session, generation)
+    if not had_problem:
+        _tell(keeper.problem, options)
     if not options.json:
+        text = session.answer(generation).text
         if not streams:
-            sys.stdout.write(generation.text)
-        if generation.text and not generation.text.endswith("\n"):
+            sys.stdout.write(text)
+        if text and not text.endswith("\n"):
             sys.stdout.write("\n")
         sys.stdout.flush()
     return generation
 
 
 def _report(
-    options: argparse.Namespace, loaded: LoadedEngine, generation: Generation[State], times: _Times
+    options: argparse.Namespace,
+    loaded: LoadedEngine,
+    answer: Parts,
+    generation: Generation[State],
+    keeper: Keeper,
+    times: _Times,
 ) -> None:
     if options.json:
-        print(json.dumps(as_json(loaded, generation, times), ensure_ascii=False))
+        said = {"text": answer.text, "thinking": answer.thinking}
+        kept = {"chat": keeper.chat, "turn": keeper.turn}
+        whole = {**said, **as_json(loaded, generation, times), **kept}
+        print(json.dumps(whole, ensure_ascii=False))
     elif not options.quiet:
         print(f"sssd-chat: {summary(generation)}", file=sys.stderr)
 
@@ -135,10 +208,9 @@ def _report(
 def as_json(
     loaded: LoadedEngine, generation: Generation[State], times: _Times
 ) -> dict[str, object]:
-    """The object of `--json`; numbers that are not known are null."""
+    """The statistics of `--json`; numbers that are not known are null."""
     answer = generation.statistics
     return {
-        "text": generation.text,
         "tokens": answer.emitted,
         "steps": answer.steps,
         "tokens_per_step": answer.tokens_per_step,

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sssd_chat import __version__, paths
 from sssd_chat.cli import options as shared
+from sssd_chat.errors import UserError
+
+if TYPE_CHECKING:
+    from sssd_chat.config import Config
+    from sssd_chat.conversation.history import ChatRecorder
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,18 +30,18 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action="version", version=f"sssd-chat {__version__}")
-    result.add_argument(
-        "--continue", dest="resume", action="store_true", help="go on with the chat used last"
-    )
+    shared.add_chat_choice(result)
     shared.add_model_options(result)
+    shared.add_datastore_options(result)
     shared.add_answer_options(result)
     return result
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
+    from sssd_chat.config import load_config
     from sssd_chat.logs import start_logging
-    from sssd_chat.models.resolve import NoModel, resolve_model
+    from sssd_chat.models.resolve import NoModel
     from sssd_chat.tui.app import run_chat
 
     command = parser()
@@ -42,18 +49,40 @@ def run(arguments: Sequence[str]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         command.error("the chat needs a terminal; for one answer use `sssd-chat ask`")
     start_logging()
+    config = load_config()
+    recorder = _recorder(options, config)
     try:
-        resolve_model(options.model)
+        shared.model_path(options, config)
     except NoModel as error:
-        run_chat(None, str(error))
+        run_chat(None, str(error), config)
         return error.exit_code
     from sssd_chat.conversation.backend import EngineThread
-    from sssd_chat.conversation.history import ChatRecorder
 
-    # The settings are made in the engine thread: it may take its time to import the engine.
+    # The settings are made in the engine thread: it may take its time to import the engine. By
+    # then it has opened the chat that goes on, whose system prompt is the one to use.
     backend = EngineThread(
-        lambda: shared.engine_settings(options),
-        lambda: shared.chat_settings(options),
-        ChatRecorder(paths.history_file(), resume=options.resume),
+        lambda: shared.engine_settings(options, config),
+        lambda: shared.chat_settings(options, config, _system_of(recorder)),
+        recorder,
+        lambda: shared.learning_settings(options, config),
     )
-    return run_chat(backend, "")
+    return run_chat(backend, "", config)
+
+
+def _recorder(options: argparse.Namespace, config: Config) -> ChatRecorder | None:
+    """What keeps the chat; None when the settings want none kept. Raises UserError when a chat is
+    to go on that there is not."""
+    from sssd_chat.conversation.history import ChatRecorder, History
+
+    if not config.history.keep:
+        if shared.wants_chat(options):
+            raise UserError(shared.NONE_KEPT)
+        return None
+    if options.chat is not None:
+        with contextlib.closing(History(paths.history_file())) as history:
+            history.chat(options.chat)
+    return ChatRecorder(paths.history_file(), resume=options.resume, chat=options.chat)
+
+
+def _system_of(recorder: ChatRecorder | None) -> str | None:
+    return recorder.system if recorder is not None and recorder.chat is not None else None

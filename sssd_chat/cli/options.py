@@ -1,15 +1,27 @@
-"""Options that several commands share, and what they mean to the lower rooms."""
+"""Options that several commands share, and what they mean to the lower rooms.
+
+An option that was not given is None: then the user's settings count.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+_Value = TypeVar("_Value")
 
 if TYPE_CHECKING:
+    from sssd_chat.config import Config
+    from sssd_chat.conversation.learning import LearningSettings
     from sssd_chat.conversation.session import ChatSettings
     from sssd_chat.generation.loading import EngineSettings
 
-DEFAULT_TEMPERATURE = 0.7
+
+NONE_KEPT = (
+    "No chat can go on, since none is kept: allow it with `sssd-chat config set history.keep true`."
+)
 
 
 def number(low: float, high: float, kind: type[int] | type[float] = float) -> type:
@@ -37,7 +49,12 @@ def whole(low: int, high: float = float("inf")) -> type:
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Which model runs, and how."""
     group = parser.add_argument_group("model")
-    group.add_argument("--model", metavar="PATH", help="GGUF file (default: the starter model)")
+    group.add_argument(
+        "--model",
+        metavar="PATH",
+        help="GGUF file, or the name of one in a folder of the settings (default: the starter "
+        "model)",
+    )
     group.add_argument(
         "--ctx",
         type=whole(16),
@@ -55,33 +72,44 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_datastore_options(parser: argparse.ArgumentParser) -> None:
+    """What drafts come from besides the conversation."""
+    group = parser.add_argument_group("datastore")
+    group.add_argument(
+        "--no-starter",
+        dest="starter",
+        action="store_false",
+        default=None,
+        help="do without the collections that came with the program",
+    )
+    group.add_argument(
+        "--no-learn",
+        dest="learn",
+        action="store_false",
+        default=None,
+        help="do not let this chat's answers join the datastore now",
+    )
+
+
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
     """How an answer is written."""
-    group = parser.add_argument_group("answer")
-    group.add_argument("--system", metavar="TEXT", default="", help="system prompt")
+    group = parser.add_argument_group("answer", "Defaults are those of `sssd-chat config show`.")
+    group.add_argument("--system", metavar="TEXT", help="system prompt")
     group.add_argument("--max-tokens", type=whole(1), metavar="N", help="longest answer")
     group.add_argument(
         "--temperature",
         type=number(0, 100),
         metavar="T",
-        default=DEFAULT_TEMPERATURE,
-        help=f"0 always takes the likeliest token (default: {DEFAULT_TEMPERATURE})",
+        help="0 always takes the likeliest token",
     )
-    group.add_argument(
-        "--top-p", type=number(0, 1), metavar="P", default=0.95, help="default: 0.95; 1 is off"
-    )
-    group.add_argument(
-        "--top-k", type=whole(0), metavar="K", default=40, help="default: 40; 0 is off"
-    )
-    group.add_argument(
-        "--min-p", type=number(0, 1), metavar="P", default=0.05, help="default: 0.05; 0 is off"
-    )
+    group.add_argument("--top-p", type=number(0, 1), metavar="P", help="1 is off")
+    group.add_argument("--top-k", type=whole(0), metavar="K", help="0 is off")
+    group.add_argument("--min-p", type=number(0, 1), metavar="P", help="0 is off")
     group.add_argument(
         "--repeat-penalty",
         type=number(0.01, 10),
         metavar="X",
-        default=1.0,
-        help="over 1 discourages repetition (default: 1, off)",
+        help="over 1 discourages repetition, 1 is off",
     )
     group.add_argument(
         "--seed", type=whole(0), metavar="N", help="makes a sampled answer repeatable"
@@ -93,40 +121,122 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="end the answer before this text; may be given several times",
     )
-    group.add_argument("--no-draft", action="store_true", help="decode plainly")
-
-
-def engine_settings(options: argparse.Namespace) -> EngineSettings:
-    """The model options as the engine takes them. Raises UserError when there is no model."""
-    from sssd_chat import paths
-    from sssd_chat.generation.loading import EngineSettings
-    from sssd_chat.models.resolve import resolve_model
-
-    return EngineSettings(
-        resolve_model(options.model),
-        options.ctx,
-        options.threads,
-        options.gpu_layers,
-        cost_folder=paths.step_cost_folder(),
-        experience_folder=paths.experience_folder(),
+    draft = group.add_mutually_exclusive_group()
+    draft.add_argument(
+        "--draft", action="store_true", default=None, help="draft, whatever the settings say"
+    )
+    draft.add_argument(
+        "--no-draft", dest="draft", action="store_false", default=None, help="decode plainly"
     )
 
 
-def chat_settings(options: argparse.Namespace) -> ChatSettings:
-    """The answer options as a chat takes them."""
+def add_chat_choice(parser: argparse.ArgumentParser) -> None:
+    """Which chat goes on."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--continue", dest="resume", action="store_true", help="go on with the chat used last"
+    )
+    group.add_argument(
+        "--chat",
+        type=whole(1),
+        metavar="ID",
+        help="go on with this chat, see `sssd-chat chats list`",
+    )
+
+
+def wants_chat(options: argparse.Namespace) -> bool:
+    """Whether an earlier chat is to go on."""
+    return bool(options.resume) or options.chat is not None
+
+
+def load_settings(*, quiet: bool = False) -> Config:
+    """The user's settings; what is wrong with them is said on stderr."""
+    from sssd_chat.config import load_config
+
+    config = load_config()
+    if not quiet:
+        for notice in config.notices:
+            print(f"sssd-chat: {notice}", file=sys.stderr)
+    return config
+
+
+def model_path(options: argparse.Namespace, config: Config) -> Path:
+    """The file of the target model. Raises UserError when there is none."""
+    from sssd_chat import paths
+    from sssd_chat.models.resolve import resolve_model
+
+    here = paths.config_file().parent
+    folders = [here / Path(folder).expanduser() for folder in config.model.folders]
+    if options.model is None and config.model.path is not None:
+        return resolve_model(str(here / Path(config.model.path).expanduser()))
+    return resolve_model(options.model, folders)
+
+
+def engine_settings(options: argparse.Namespace, config: Config | None = None) -> EngineSettings:
+    """The model options as the engine takes them; without `config`, nothing but the options
+    counts. Raises UserError when there is no model."""
+    from sssd_chat import paths
+    from sssd_chat.config import Config
+    from sssd_chat.generation.loading import EngineSettings
+
+    config = config or Config()
+    return EngineSettings(
+        model_path(options, config),
+        _first(options.ctx, config.model.context),
+        _first(options.threads, config.model.threads),
+        _first(options.gpu_layers, config.model.gpu_layers),
+        cost_folder=paths.step_cost_folder(),
+        experience_folder=paths.experience_folder(),
+        datastore_folder=paths.datastore_folder(),
+    )
+
+
+def learning_settings(options: argparse.Namespace, config: Config) -> LearningSettings:
+    """The datastore's options as a chat takes them."""
+    from sssd_chat import paths
+    from sssd_chat.conversation.learning import LearningSettings
+
+    return LearningSettings(
+        paths.history_file(),
+        paths.texts_file(),
+        paths.savings_file(),
+        learns=_first(options.learn, config.datastore.learn),
+        starters=_first(options.starter, config.datastore.starter),
+    )
+
+
+def chat_settings(
+    options: argparse.Namespace, config: Config, system: str | None = None
+) -> ChatSettings:
+    """The answer options as a chat takes them. `system` is the system prompt of a chat that goes
+    on: it goes before that of the settings."""
     from sssd_chat.conversation.session import ChatSettings
     from sssd_chat.generation.engine import GenerationSettings
     from sssd_chat.llama.sampler import SamplerSettings
 
+    answer = config.answer
     sampler = SamplerSettings(
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
-        min_p=options.min_p,
-        repeat_penalty=options.repeat_penalty,
+        temperature=_first(options.temperature, answer.temperature),
+        top_k=_first(options.top_k, answer.top_k),
+        top_p=_first(options.top_p, answer.top_p),
+        min_p=_first(options.min_p, answer.min_p),
+        repeat_penalty=_first(options.repeat_penalty, answer.repeat_penalty),
         seed=options.seed,
     )
     generation = GenerationSettings(
-        sampler, options.max_tokens, tuple(options.stop), not options.no_draft
+        sampler,
+        _first(options.max_tokens, answer.max_tokens),
+        tuple(options.stop),
+        _first(options.draft, answer.drafting),
     )
-    return ChatSettings(options.system, generation)
+    return ChatSettings(
+        _first(options.system, _first(system, answer.system)),
+        generation,
+        read_ahead=config.prefill.while_typing,
+        read_ahead_on_battery=config.prefill.on_battery,
+        state_cache_megabytes=config.state_cache.megabytes,
+    )
+
+
+def _first(given: _Value | None, otherwise: _Value) -> _Value:
+    return otherwise if given is None else given

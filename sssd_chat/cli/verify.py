@@ -12,6 +12,7 @@ from sssd_chat.cli import options as shared
 from sssd_chat.cli.console import Interrupt, read_question, show_status
 
 if TYPE_CHECKING:
+    from sssd_chat.conversation.session import ChatSettings
     from sssd_chat.generation.comparison import Comparison
     from sssd_chat.generation.engine import GenerationSettings
     from sssd_chat.generation.loading import LoadedEngine
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
     command = parser()
     options = command.parse_args(arguments)
-    if options.no_draft:
+    if options.draft is False:
         command.error("--no-draft leaves nothing to compare")
     question = read_question(options.prompt, command)
 
@@ -47,19 +48,26 @@ def run(arguments: Sequence[str]) -> int:
     from sssd_chat.logs import start_logging
 
     start_logging()
+    config = shared.load_settings(quiet=options.quiet)
+    settings = shared.chat_settings(options, config)
     with Interrupt() as interrupt:
         try:
-            loaded = load_engine(shared.engine_settings(options), lambda _: not interrupt.came)
+            engine_settings = shared.engine_settings(options, config)
+            loaded = load_engine(engine_settings, lambda _: not interrupt.came)
         except LoadCancelled:
             return INTERRUPTED
         try:
-            return _verify(options, question, loaded, interrupt)
+            return _verify(options, settings, question, loaded, interrupt)
         finally:
             loaded.close()
 
 
 def _verify(
-    options: argparse.Namespace, question: str, loaded: LoadedEngine, interrupt: Interrupt
+    options: argparse.Namespace,
+    settings: ChatSettings,
+    question: str,
+    loaded: LoadedEngine,
+    interrupt: Interrupt,
 ) -> int:
     from sssd_chat.cli.main import INTERRUPTED
     from sssd_chat.conversation.session import ChatSession
@@ -68,7 +76,6 @@ def _verify(
     if not loaded.target.can_verify_trees:
         print("identical: this model cannot take a token back, so it is never drafted for")
         return 0
-    settings = shared.chat_settings(options)
     session = ChatSession(loaded, settings)
     prompt = session.prompt(question)
     session.close()
@@ -88,12 +95,13 @@ def _modes(
     settings: GenerationSettings, context: int, prompt: int
 ) -> list[tuple[str, GenerationSettings]]:
     """Greedy, and sampled with a seed."""
+    from sssd_chat.config.settings import AnswerConfig
     from sssd_chat.llama.sampler import SamplerSettings
 
     limit = settings.max_tokens or _DEFAULT_TOKENS
     settings = replace(settings, max_tokens=max(1, min(limit, context - prompt)))
     sampler: SamplerSettings = settings.sampler
-    temperature = sampler.temperature or shared.DEFAULT_TEMPERATURE
+    temperature = sampler.temperature or AnswerConfig().temperature
     seed = _DEFAULT_SEED if sampler.seed is None else sampler.seed
     sampled = replace(sampler, temperature=temperature, seed=seed)
     return [

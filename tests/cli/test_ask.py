@@ -127,7 +127,7 @@ def test_a_missing_model_is_one_sentence(tmp_path: Path) -> None:
 def test_a_prompt_longer_than_the_context_is_told(chat_model: Path) -> None:
     result = ask(chat_model, "--ctx", "64", "word " * 200)
     assert result.returncode == 1
-    assert "context holds 64" in result.stderr
+    assert "too long for the context of 64" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
