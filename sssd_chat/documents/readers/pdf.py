@@ -67,8 +67,10 @@ def _has_picture(page: Any) -> bool:
 
 
 def _about_no_text(count: int, pictures: int, damaged: int) -> str:
+    if damaged and damaged == count:
+        return "is damaged: none of its pages can be read"
     if damaged:
-        return f"is damaged: {damaged} of its {count} pages cannot be read and the rest is empty"
+        return f"is damaged: {damaged} of its {count} pages cannot be read, and the rest is empty"
     pages = "its only page has" if count == 1 else f"its {count} pages have"
     what = "pictures but no text" if pictures else "no text"
     return f"needs OCR before it can be read: {pages} {what}" if count else "has no pages"
