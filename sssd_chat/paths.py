@@ -57,3 +57,18 @@ def experience_folder() -> Path:
 def state_cache_folder() -> Path:
     """KV states of chats that were left; they hold what was said in them."""
     return data_folder() / "states"
+
+
+def datastore_folder() -> Path:
+    """The indexes that drafts come from, one folder for each vocabulary."""
+    return data_folder() / "datastore"
+
+
+def texts_file() -> Path:
+    """The texts of imported collections."""
+    return data_folder() / "texts.db"
+
+
+def savings_file() -> Path:
+    """What each collection saved so far."""
+    return data_folder() / "savings.json"

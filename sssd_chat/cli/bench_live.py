@@ -58,7 +58,7 @@ def record(options: argparse.Namespace) -> int:
         )
     ]
     parallel = max(1, min(options.parallel, len(open_questions)))
-    settings = shared.engine_settings(options)
+    settings = replace(shared.engine_settings(options), datastore_folder=None)
     loaded = load_engine(
         replace(
             settings,
@@ -108,7 +108,9 @@ def live(options: argparse.Namespace) -> int:
 
     questions = read_questions(Path(options.prompts), options.before, options.limit)
     # Experience from elsewhere would flatter the numbers.
-    loaded = load_engine(replace(shared.engine_settings(options), experience_folder=None))
+    loaded = load_engine(
+        replace(shared.engine_settings(options), experience_folder=None, datastore_folder=None)
+    )
     render = _renderer(loaded, options.system)
     results = []
     try:

@@ -7,11 +7,13 @@ between chunks of the prompt and between steps.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,7 @@ from sssd_chat.conversation.history.particulars import particulars_of
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
+    from sssd_chat.conversation.learning import Learner, LearningSettings
     from sssd_chat.conversation.session import ChatSession, ChatSettings
     from sssd_chat.conversation.state_cache import StateCache
     from sssd_chat.generation.engine import Generation
@@ -48,6 +51,9 @@ log = logging.getLogger(__name__)
 _WAITING_EVENTS = 1024
 _CHECKPOINT_SECONDS = 1.0
 _SAVE_SECONDS = 120.0
+_KEEPING_SECONDS = 5.0
+"""How long a finished answer is waited for to be on the disk before it is learned from. What takes
+longer is learned at the next start."""
 _TYPING_PAUSE_SECONDS = 0.2
 """After so long without a key, what stands in the prompt is read ahead."""
 
@@ -83,12 +89,16 @@ class EngineThread:
         engine_settings: Callable[[], EngineSettings],
         chat_settings: Callable[[], ChatSettings],
         recorder: ChatRecorder | None = None,
+        learning: Callable[[], LearningSettings] | None = None,
     ) -> None:
         """The settings are asked for in the engine thread, since making them imports the engine.
-        The recorder keeps the chat; None keeps nothing."""
+        The recorder keeps the chat; None keeps nothing. With `learning`, the datastore is looked
+        after, and kept answers join it."""
         self._engine_settings = engine_settings
         self._chat_settings = chat_settings
         self._recorder = recorder
+        self._learning = learning
+        self._learner: Learner | None = None
         self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()
         self._events: queue.Queue[Event] = queue.Queue(_WAITING_EVENTS)
         self._cancelled = threading.Event()
@@ -101,6 +111,7 @@ class EngineThread:
         self._left_out = 0
         self._states: StateCache | None = None
         self._problem_told = False
+        self._learning_problem = ""
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
@@ -171,8 +182,11 @@ class EngineThread:
                 self._refuse_questions()
                 return
             try:
+                self._start_learning(loaded)
                 self._serve(loaded, earlier)
             finally:
+                if self._learner is not None:
+                    self._learner.close()
                 loaded.close()
         except Exception:
             log.exception("the engine thread failed")
@@ -325,10 +339,11 @@ class EngineThread:
             return
         stopped_by = generation.stopped_by or StoppedBy.CANCELLED
         status = "stopped" if stopped_by is StoppedBy.CANCELLED else "done"
-        self._record_answer(session, generation, status)
+        kept = self._record_answer(session, generation, status)
         answer = session.answer(generation)
         statistics = generation.statistics.copy()
         self._emit(AnswerDone(answer.text, stopped_by, statistics, answer.thinking))
+        self._learn(generation, kept)
 
     def _fail(
         self, message: str, session: ChatSession, generation: Generation[State] | None
@@ -386,10 +401,34 @@ class EngineThread:
 
     def _record_answer(
         self, session: ChatSession, generation: Generation[State], status: str
-    ) -> None:
-        if self._recorder is not None:
-            text = session.written(generation)
-            self._recorder.answer(text, generation.tokens, status, *particulars_of(generation))
+    ) -> Future[int | None] | None:
+        if self._recorder is None:
+            return None
+        text = session.written(generation)
+        return self._recorder.answer(text, generation.tokens, status, *particulars_of(generation))
+
+    # Learning from it
+
+    def _start_learning(self, loaded: LoadedEngine) -> None:
+        if self._learning is not None and loaded.datastore is not None:
+            from sssd_chat.conversation.learning import Learner
+
+            settings = self._learning()
+            self._learner = Learner(loaded.datastore, loaded.model.vocabulary, settings)
+            self._learner.start()
+
+    def _learn(self, generation: Generation[State], kept: Future[int | None] | None) -> None:
+        """The history is the truth: what it could not keep is not learned either."""
+        if self._learner is None:
+            return
+        self._learner.count(generation.statistics)
+        with contextlib.suppress(TimeoutError):
+            turn = None if kept is None else kept.result(_KEEPING_SECONDS)
+            if self._recorder is not None and self._recorder.chat is not None and turn is not None:
+                self._learner.learn(self._recorder.chat, turn, generation.tokens)
+        if self._learner.problem and self._learner.problem != self._learning_problem:
+            self._learning_problem = self._learner.problem
+            self._emit(Notice(self._learning_problem, "warning"))
 
 
 def _inside_problem() -> str:

@@ -252,6 +252,10 @@ class Estimator:
             self._sums[key] = weights
         return weights
 
+    def forget_tokens(self) -> None:
+        """Forgets what it learned about single tokens."""
+        self._biases = TokenBiases()
+
     def dump(self) -> dict[str, Any]:
         """All that was learned, as JSON can hold it."""
         return {

@@ -23,6 +23,12 @@ class Experience:
         self.estimator = Estimator()
         self.runner_ups = RunnerUps()
 
+    def forget_texts(self) -> None:
+        """Forgets everything that names tokens: pieces of text could be put together from it. How
+        far each source can be trusted stays."""
+        self.estimator.forget_tokens()
+        self.runner_ups = RunnerUps()
+
     def save(self, path: Path) -> None:
         """Writes the file so that a crash leaves the old one or the new one. Raises OSError."""
         learned = {"estimator": self.estimator.dump(), "runner_ups": self.runner_ups.dump()}

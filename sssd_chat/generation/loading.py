@@ -7,9 +7,13 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+from sssd_chat.datastore.store import Datastore
+from sssd_chat.datastore.vocabularies import note_model
 from sssd_chat.drafting import Drafter, Experience, SssdDrafter
+from sssd_chat.drafting.sources.stored import StoredSource
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT, Engine
+from sssd_chat.generation.forgetting import forgotten_at
 from sssd_chat.generation.probe import probe
 from sssd_chat.llama.model import LoadCancelled, Model, Progress
 from sssd_chat.llama.runtime import build_features
@@ -41,6 +45,8 @@ class EngineSettings:
     """Where measured step costs are kept; None for nowhere."""
     experience_folder: Path | None = None
     """Where the drafter's experience is kept; None for nowhere."""
+    datastore_folder: Path | None = None
+    """Where the datastores are, one for each vocabulary; None for none."""
 
 
 @dataclass(slots=True)
@@ -58,10 +64,15 @@ class LoadedEngine:
     """Something about the loading that the user should know, in one sentence."""
     state_key: str = ""
     """What a kept KV state must agree with: the model file and the kind of context."""
+    datastore: Datastore | None = None
+    """What drafts come from besides the conversation."""
+    _forgotten: int = 0
+    """The state of `forgotten_at` that the experience agrees with."""
 
     def new_drafter(self) -> Drafter:
         """A drafter for a new conversation."""
-        return SssdDrafter(self.experience)
+        source = None if self.datastore is None else StoredSource(self.datastore)
+        return SssdDrafter(self.experience, source)
 
     def save(self) -> None:
         """Keeps what was learned about step costs and drafts. A disk that refuses is only logged:
@@ -70,13 +81,22 @@ class LoadedEngine:
             if self.cost_file is not None and self.engine.cost.is_known:
                 self.engine.cost.save(self.cost_file)
             if self.experience_file is not None and self.target.can_verify_trees:
+                self._forget_what_was_forgotten(self.experience_file.parent)
                 self.experience.save(self.experience_file)
         except OSError as error:
             log.warning("What was learned could not be kept: %s", error)
 
+    def _forget_what_was_forgotten(self, folder: Path) -> None:
+        """Another program may have been told to forget a text that is part of the experience."""
+        if (stamp := forgotten_at(folder)) != self._forgotten:
+            self.experience.forget_texts()
+            self._forgotten = stamp
+
     def close(self) -> None:
         """Keeps what was learned and frees everything."""
         self.save()
+        if self.datastore is not None:
+            self.datastore.close()
         self.target.close()
         self.model.close()
 
@@ -113,7 +133,18 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
         experience_file,
         notice or "",
         _state_key(model, target),
+        _datastore(settings, model, target),
+        forgotten_at(settings.experience_folder) if settings.experience_folder else 0,
     )
+
+
+def _datastore(settings: EngineSettings, model: Model, target: Target) -> Datastore | None:
+    """One for each vocabulary; models that cannot be drafted for need none."""
+    if settings.datastore_folder is None or not target.can_verify_trees:
+        return None
+    fingerprint = model.vocabulary.fingerprint
+    note_model(settings.datastore_folder, fingerprint, str(model.path))
+    return Datastore(settings.datastore_folder / fingerprint)
 
 
 def _state_key(model: Model, target: Target) -> str:
