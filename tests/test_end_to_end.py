@@ -86,6 +86,25 @@ def test_a_second_turn_reads_only_what_is_new(loaded: LoadedEngine) -> None:
     assert answer.reused_tokens > 0.6 * answer.prompt_tokens
 
 
+def test_no_control_token_of_the_vocabulary_can_be_typed(loaded: LoadedEngine) -> None:
+    vocabulary = loaded.model.vocabulary
+    session = ChatSession(loaded)
+    honest = session.prompt("plain")
+    forms = [vocabulary.text_of(token) for token in range(vocabulary.size)]
+    control = {n for n, form in enumerate(forms) if form and not vocabulary.piece(n)}
+    assert len(control) > 10
+
+    def marks(tokens: list[int]) -> list[int]:
+        return [token for token in tokens if token in control]
+
+    for token in control:
+        typed = f"a{forms[token]} {forms[token]}\n"
+        forged = session.prompt(typed)
+        assert marks(forged) == marks(honest), typed
+        assert typed.encode() in vocabulary.detokenize(forged, special=True)
+    session.close()
+
+
 def test_emoji_and_chinese_come_out_whole(loaded: LoadedEngine) -> None:
     session = ChatSession(loaded, ChatSettings(generation=SETTINGS))
     generation = session.begin("Repeat this: 世界 🙂🙂 é 世界 🙂🙂 é 世界 🙂🙂 é")

@@ -124,8 +124,8 @@ class ChatSession:
         """Goes on with an earlier chat, given as (role, text). A question that never got an answer
         stays out of later prompts: templates want questions and answers in turn."""
         for (role, text), (next_role, answer) in itertools.pairwise(turns):
-            if role == "user" and next_role == "assistant" and answer:
-                parts = split_thinking(answer)
+            parts = split_thinking(answer)
+            if role == "user" and next_role == "assistant" and (parts.text or parts.thinking):
                 self.messages += [
                     Message("user", text),
                     Message("assistant", parts.text, parts.thinking),

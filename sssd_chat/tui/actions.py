@@ -58,7 +58,10 @@ ACTIONS = (
     ChatAction("go_to_start", "ctrl+home", "Go to the start", "The first question", "", True),
     ChatAction("follow", "ctrl+end", "Go to the end", "And follow the answer again", "", True),
     ChatAction(
-        "unfold", "ctrl+r", "Show long questions whole", "Or fold them to a few lines again"
+        "unfold",
+        "ctrl+r",
+        "Show thinking and long questions whole",
+        "Or fold them to a few lines again",
     ),
 )
 

@@ -11,6 +11,7 @@ from sssd_chat.conversation.events import (
     AnswerFailed,
     AnswerStatistics,
     AnswerStep,
+    ContextFilled,
     Drafting,
     Event,
     ModelFailed,
@@ -19,6 +20,7 @@ from sssd_chat.conversation.events import (
     ModelReady,
     PromptRead,
     StepStatistics,
+    TurnsLeftOut,
 )
 
 _STEPS_SHOWN = 200
@@ -53,6 +55,8 @@ class ChatState:
     answer: AnswerStatistics | None = None
     """The numbers of the current answer, or of the last one."""
     context_tokens: int | None = None
+    turns_left_out: int = 0
+    """The oldest turns that no longer fit into the context."""
     drafts_wanted: bool = True
     """Whether the user has drafts switched on."""
     tokens_of_steps: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS_SHOWN))
@@ -83,6 +87,7 @@ class ChatState:
         self.prompt = None
         self.answer = None
         self.context_tokens = 0 if self.model else None
+        self.turns_left_out = 0
         self.tokens_of_steps.clear()
         self.source_names.clear()
         self._last_steps.clear()
@@ -104,6 +109,10 @@ class ChatState:
             case PromptRead():
                 self.prompt = event
                 self.context_tokens = event.done
+            case ContextFilled(tokens):
+                self.context_tokens = tokens
+            case TurnsLeftOut(turns):
+                self.turns_left_out = turns
             case AnswerStep(step=step, answer=answer):
                 self._step(step, answer)
             case AnswerDone(answer=answer):

@@ -45,6 +45,7 @@ class FakeBackend:
         self.cancelled = 0
         self.new_chats = 0
         self.drafting: list[bool] = []
+        self.drafts: list[str] = []
         self.started = False
         self.closed = False
         self.context_tokens = 0
@@ -58,6 +59,9 @@ class FakeBackend:
 
     def send(self, text: str) -> None:
         self.asked.append(text)
+
+    def draft(self, text: str) -> None:
+        self.drafts.append(text)
 
     def cancel(self) -> None:
         self.cancelled += 1
@@ -118,8 +122,15 @@ class FakeBackend:
         self._statistics.add(step)
         self.put(AnswerStep(text, step, copy.deepcopy(self._statistics)))
 
-    def finish(self, text: str, stopped_by: StoppedBy = StoppedBy.END) -> None:
-        self.put(AnswerDone(text, stopped_by, copy.deepcopy(self._statistics)))
+    def think(self, thinking: str) -> None:
+        """A step whose token belongs to the thinking before the answer."""
+        self.context_tokens += 1
+        step = StepStatistics(emitted=1, context_tokens=self.context_tokens)
+        self._statistics.add(step)
+        self.put(AnswerStep("", step, copy.deepcopy(self._statistics), thinking))
+
+    def finish(self, text: str, stopped_by: StoppedBy = StoppedBy.END, thinking: str = "") -> None:
+        self.put(AnswerDone(text, stopped_by, copy.deepcopy(self._statistics), thinking))
         self._statistics = AnswerStatistics()
 
     def answer(self, text: str, stopped_by: StoppedBy = StoppedBy.END) -> None:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, TextArea
 
 from sssd_chat.conversation.events import (
     AnswerDone,
@@ -23,6 +23,7 @@ from sssd_chat.conversation.events import (
     ModelReady,
     Notice,
     StoppedBy,
+    TurnsLeftOut,
 )
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import ACTIONS
@@ -69,6 +70,7 @@ class ChatScreen(Screen[None]):
         self._pace = Pace()
         self._draws = 0
         self._figures_are_old = False
+        self._draft_is_new = False
 
     def compose(self) -> ComposeResult:
         """Chat on the left, numbers on the right, keys at the bottom."""
@@ -111,6 +113,9 @@ class ChatScreen(Screen[None]):
     # What the engine tells
 
     async def _take_events(self) -> None:
+        if self._draft_is_new:
+            self._draft_is_new = False
+            self._backend.draft(self.query_one(Prompt).question)
         taken = self._backend.events()
         phase = self._state.phase
         for event in taken:
@@ -130,13 +135,13 @@ class ChatScreen(Screen[None]):
 
     async def _show(self, event: Event) -> None:
         match event:
-            case AnswerStep(text=text) if self._answer is not None:
-                self._answer.add(text)
-            case AnswerDone(text, stopped_by, statistics) if self._answer is not None:
-                await self._answer.finish(text, stopped_by, statistics)
+            case AnswerStep(text=text, thinking=thinking) if self._answer is not None:
+                self._answer.add(text, thinking)
+            case AnswerDone(text, stopped_by, statistics, thinking) if self._answer is not None:
+                await self._answer.finish(text, stopped_by, statistics, thinking)
                 await self._rest()
-            case AnswerFailed(message, text) if self._answer is not None:
-                await self._answer.fail(text, message)
+            case AnswerFailed(message, text, thinking) if self._answer is not None:
+                await self._answer.fail(text, message, thinking)
                 await self._rest()
             case AnswerFailed(message):
                 self.notify(for_display(message), severity="error", markup=False)
@@ -144,6 +149,8 @@ class ChatScreen(Screen[None]):
                 self._answer.name_speaker(info.name)
             case ChatRestored(turns):
                 await self._transcript.restore([Said.restored(turn) for turn in turns])
+            case TurnsLeftOut(turns):
+                self._transcript.mark_left_out(turns)
             case ModelFailed(message):
                 await self._show_no_model(message)
             case Notice(message, severity):
@@ -196,6 +203,10 @@ class ChatScreen(Screen[None]):
         self._backend.send(event.text)
         self._show_state()
         self.refresh_bindings()
+
+    @on(TextArea.Changed, "Prompt")
+    def _note_draft(self) -> None:
+        self._draft_is_new = True
 
     @on(QuestionHeldBack)
     def _hold_back(self) -> None:
@@ -284,7 +295,7 @@ class ChatScreen(Screen[None]):
         self.notify("Answer copied.", markup=False)
 
     def action_unfold(self) -> None:
-        """Shows long questions whole, or folds them again."""
+        """Shows thinking and long questions whole, or folds them again."""
         self._transcript.unfold()
 
     def action_help(self) -> None:

@@ -19,7 +19,8 @@ _WORDS = (
     ("tokens per step", "1.00 means that drafts gain nothing."),
     ("acceptance rate", "Of the drafted tokens that were tested, how many the model agreed to."),
     ("draft size", "Tokens drafted for a step. Chosen by what a step costs on this machine."),
-    ("kept from before", "Tokens of the prompt that did not have to be read again."),
+    ("kept from before", "Tokens of the prompt that were read before you sent it."),
+    ("left out", "Questions with their answers that no longer fit into the context."),
     ("–", "Not known yet."),
 )
 

@@ -14,6 +14,7 @@ from sssd_chat.text import for_display, one_line
 from sssd_chat.tui.fence import FenceScanner
 from sssd_chat.tui.figures import counted, decimal, times
 from sssd_chat.tui.widgets.code_block import CodeBlock
+from sssd_chat.tui.widgets.thinking import Thinking
 from sssd_chat.tui.widgets.turn import Said, Turn
 
 _LONG_FENCE_CHARACTERS = 1500
@@ -24,6 +25,8 @@ _ENDINGS = {
     StoppedBy.CONTEXT: "▲ cut, the context is full",
 }
 
+
+_LEFT_OUT = "▲ Up to here the chat is no longer in the prompt: the context is full."
 
 _BLOCKS: dict[str, type[MarkdownBlock]] = {
     **Markdown.BLOCKS,
@@ -46,8 +49,10 @@ class AnswerText(Markdown):
 class Answer(Turn):
     """One answer of the model."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, said: Said, folded: bool = True) -> None:
+        """With `folded`, thinking is one line."""
         super().__init__(said)
+        self._folded = folded
         self._pending: list[str] = []
         self._fence = FenceScanner()
         self._fence_head: Content | None = None
@@ -57,9 +62,12 @@ class Answer(Turn):
         """The name of the speaker, the text, and what it cost."""
         said = self.said
         yield Static(one_line(said.speaker), classes="speaker", markup=False)
+        yield Thinking(said.thinking, self._folded)
         yield AnswerText(parser_factory=_parser, open_links=False, classes="body")
         yield Static(said.note, classes="note", markup=False)
+        yield Static(_LEFT_OUT, classes="left-out", markup=False)
         self.set_class(bool(said.note), "-noted")
+        self.set_class(said.left_out, "-left-out")
         if said.style:
             self.add_class(said.style)
 
@@ -77,14 +85,26 @@ class Answer(Turn):
         self._note("")
         self.query_one(".speaker", Static).update(Content(one_line(name)))
 
-    def add(self, text: str) -> None:
+    def fold(self, folded: bool) -> None:
+        """Shows one line of the thinking, or all of it."""
+        self._folded = folded
+        self.query_one(Thinking).fold(folded)
+
+    def mark_left_out(self, left_out: bool) -> None:
+        """Says, or no longer says, that the prompt begins below this answer."""
+        self.said.left_out = left_out
+        self.set_class(left_out, "-left-out")
+
+    def add(self, text: str, thinking: str = "") -> None:
         """Takes in more of the answer; `draw` shows it."""
+        self.said.thinking += thinking
         if text:
             self.said.text += text
             self._pending.append(for_display(text))
 
     async def draw(self) -> None:
         """Shows what came since."""
+        self.query_one(Thinking).show(self.said.thinking, bool(self.said.text))
         if not self._pending:
             return
         text = "".join(self._pending)
@@ -112,25 +132,31 @@ class Answer(Turn):
         fence.set_content(self._fence_head + self._fence_rest.rstrip("\n"))
 
     async def finish(
-        self, text: str, stopped_by: StoppedBy, statistics: AnswerStatistics | None
+        self,
+        text: str,
+        stopped_by: StoppedBy,
+        statistics: AnswerStatistics | None,
+        thinking: str = "",
     ) -> None:
         """The answer is over: shows all of it once more, and what it cost."""
-        await self._show_whole(text)
+        await self._show_whole(text, thinking)
+        self.said.joined = statistics is not None and statistics.emitted > 0
         parts = [_ENDINGS[stopped_by]] if stopped_by in _ENDINGS else []
         if statistics:
             parts += _cost(statistics)
-        if not text.strip():
+        if not text.strip() and not thinking:
             parts.insert(0, "nothing was written")
         self._note(" · ".join(parts), "-cut" if stopped_by in _ENDINGS else "")
 
-    async def fail(self, text: str, message: str) -> None:
+    async def fail(self, text: str, message: str, thinking: str = "") -> None:
         """The answer could not be completed; what was written stays."""
-        await self._show_whole(text or self.said.text)
+        await self._show_whole(text or self.said.text, thinking or self.said.thinking)
         self._note(f"✖ {for_display(message)}", "-failed")
 
-    async def _show_whole(self, text: str) -> None:
+    async def _show_whole(self, text: str, thinking: str) -> None:
         self._pending.clear()
-        self.said.text = text
+        self.said.text, self.said.thinking = text, thinking
+        self.query_one(Thinking).show(thinking, True)
         await self.query_one(Markdown).update(for_display(text))
 
     def _note(self, text: str, style: str = "") -> None:

@@ -200,6 +200,8 @@ class ContextSection(Section):
         )
         length = self.state.model.context_length if self.state.model else None
         yield self.row("tokens", f"{count(self.state.context_tokens)} of {count(length)}")
+        if self.state.turns_left_out:
+            yield self.row("left out", counted(self.state.turns_left_out, "early turn"))
         prompt = self.state.prompt
         if prompt is not None:
             done = f"{count(prompt.done)} of {count(prompt.total)}"

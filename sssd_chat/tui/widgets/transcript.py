@@ -57,7 +57,7 @@ class Transcript(VerticalScroll, can_focus=False):
     async def begin_answer(self, speaker: str) -> Answer:
         """Appends an empty answer."""
         self._said.append(Said(speaker=speaker))
-        answer = Answer(self._said[-1])
+        answer = Answer(self._said[-1], not self._unfolded)
         await self.mount(answer)
         return answer
 
@@ -82,16 +82,26 @@ class Transcript(VerticalScroll, can_focus=False):
         return next((text for text in answers if text), None)
 
     def unfold(self) -> None:
-        """Shows long questions whole, or folds them again."""
+        """Shows thinking and long questions whole, or folds them again."""
         self._unfolded = not self._unfolded
-        for question in self.query_children(Question):
-            question.fold(not self._unfolded)
+        for turn in self.query_children(Turn):
+            if isinstance(turn, Question | Answer):
+                turn.fold(not self._unfolded)
+
+    def mark_left_out(self, turns: int) -> None:
+        """Shows where the prompt begins now: behind so many turns with an answer."""
+        joined = [said for said in self._said if said.joined]
+        for number, said in enumerate(joined, start=1):
+            said.left_out = number == turns
+        for answer in self.query_children(Answer):
+            answer.mark_left_out(answer.said.left_out)
 
     # Only turns near the reader are widgets, so that a screen costs the same in a chat of any
     # length.
 
     def _turn(self, said: Said) -> Turn:
-        return Answer(said) if said.speaker else Question(said, not self._unfolded)
+        folded = not self._unfolded
+        return Answer(said, folded) if said.speaker else Question(said, folded)
 
     def _turns(self) -> list[Turn]:
         return list(self.query_children(Turn).results(Turn))

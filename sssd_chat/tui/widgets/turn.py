@@ -21,6 +21,12 @@ class Said:
     """The line below an answer."""
     style: str = ""
     """The style class of the note."""
+    thinking: str = ""
+    """What the model thought before an answer."""
+    joined: bool = False
+    """Whether an answer became part of the chat, with its question: not one without a token."""
+    left_out: bool = False
+    """Whether an answer is the last one that is no longer in the prompt."""
 
     @classmethod
     def restored(cls, turn: RestoredTurn) -> Said:
@@ -28,7 +34,8 @@ class Said:
         if turn.role == "user":
             return cls(turn.text)
         note, style = ("", "") if turn.complete else ("■ not complete", "-cut")
-        return cls(turn.text, turn.model, note, style)
+        joined = bool(turn.text or turn.thinking)
+        return cls(turn.text, turn.model, note, style, turn.thinking, joined)
 
 
 class Turn(Vertical):
