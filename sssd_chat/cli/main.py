@@ -15,6 +15,8 @@ from sssd_chat.errors import UserError
 
 COMMANDS = {
     "ask": "one answer on stdout",
+    "chats": "list, search, show, rename, delete, export and import chats",
+    "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
     "bench": "measure drafting, on recordings or live",
 }

@@ -29,20 +29,20 @@ class SearchIndex:
         self._connection = connection
         self.available = _has_trigrams(connection)
 
-    def is_ready(self) -> bool:
-        """Whether the index holds all turns; False calls for `rebuild`."""
-        row = self._connection.execute("SELECT value FROM facts WHERE name = 'search'").fetchone()
-        return row is not None and row[0] == _READY
+    def needs_rebuild(self) -> bool:
+        """Whether the index could be there but does not hold all turns."""
+        return self.available and not self._is_ready()
 
     def mark(self) -> None:
         """To be called in each transaction that changes turns: a program without the index leaves
         word that it is out of date."""
-        if not self.available and self.is_ready():
+        if not self.available and self._is_ready():
             self._set_state(_STALE)
 
     def rebuild(self) -> None:
-        """Makes the index anew from all turns, inside of a transaction."""
-        if not self.available:
+        """Makes the index anew from all turns if need be, inside of a transaction."""
+        if not self.needs_rebuild():
+            # Another program was quicker.
             return
         connection = self._connection
         connection.execute("DROP TABLE IF EXISTS main.search")
@@ -116,6 +116,10 @@ class SearchIndex:
                 )
             )
         return sorted(found, reverse=True)
+
+    def _is_ready(self) -> bool:
+        row = self._connection.execute("SELECT value FROM facts WHERE name = 'search'").fetchone()
+        return row is not None and row[0] == _READY
 
     def _set_state(self, state: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES ('search', ?)", (state,))
