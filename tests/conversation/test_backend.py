@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from sssd_chat.conversation.events import (
     AnswerFailed,
     AnswerStep,
     ChatRestored,
+    ContextFilled,
     Drafting,
     Event,
     ModelFailed,
@@ -22,6 +24,7 @@ from sssd_chat.conversation.events import (
     Notice,
     PromptRead,
     StoppedBy,
+    TurnsLeftOut,
 )
 from sssd_chat.conversation.history import ChatRecorder, History
 from sssd_chat.conversation.session import ChatSettings
@@ -69,14 +72,17 @@ def start(models: Path, home: Path) -> Iterator[Start]:
         architecture: Architecture = Architecture.LLAMA,
         drafting: bool = True,
         resume: bool = False,
+        chat: int | None = None,
+        settings: dict[str, Any] | None = None,
     ) -> Screen:
         path = path or tiny_model(models, architecture, chat_template=template)
         backend = EngineThread(
             lambda: EngineSettings(path, context, threads=1),
             lambda: ChatSettings(
-                generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting)
+                generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting),
+                **(settings or {}),
             ),
-            ChatRecorder(home / "history.db", resume=resume),
+            ChatRecorder(home / "history.db", resume=resume, chat=chat),
         )
         backends.append(backend)
         backend.start()
@@ -282,3 +288,128 @@ def test_a_history_that_cannot_be_read_is_told(start: Start, home: Path) -> None
         screen.backend.send(question)
         assert screen.wait_for(AnswerDone)
     assert len([n for n in screen.of(Notice) if "not being kept" in n.message]) == 1
+
+
+# While nothing is asked
+
+
+def test_a_draft_is_read_ahead_and_the_question_goes_on_from_there(start: Start) -> None:
+    screen = start(context=2048)
+    screen.wait_for(ModelReady)
+    question = "the cat and the dog " * 60
+    screen.backend.draft(question[:900])
+    filled = screen.wait_for(ContextFilled)
+    assert isinstance(filled, ContextFilled)
+    assert filled.tokens > 256
+    screen.backend.draft(question)
+    screen.backend.send(question)
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.reused_tokens >= filled.tokens
+
+
+def test_a_new_chat_gives_up_what_was_read_ahead(start: Start) -> None:
+    screen = start(context=2048)
+    screen.backend.draft("the cat and the dog " * 60)
+    screen.wait_for(ContextFilled)
+    screen.backend.new_chat()
+    screen.backend.send("hello")
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.reused_tokens == 0
+
+
+def test_reading_ahead_can_be_switched_off(start: Start) -> None:
+    screen = start(context=2048, settings={"read_ahead": False})
+    screen.backend.draft("the cat and the dog " * 60)
+    screen.backend.send("the cat and the dog " * 60)
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.reused_tokens == 0
+    assert not screen.of(ContextFilled)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_on_battery_only_when_allowed(
+    start: Start, monkeypatch: pytest.MonkeyPatch, allowed: bool
+) -> None:
+    monkeypatch.setattr("sssd_chat.conversation.read_ahead.on_battery", lambda: True)
+    screen = start(context=2048, settings={"read_ahead_on_battery": allowed})
+    screen.wait_for(ModelReady)
+    screen.backend.draft("the cat and the dog " * 60)
+    time.sleep(0.5)
+    screen.backend.send("the cat and the dog " * 60)
+    screen.wait_for(AnswerDone)
+    assert bool(screen.of(ContextFilled)) is allowed
+
+
+def test_turns_that_no_longer_fit_are_told(start: Start) -> None:
+    screen = start(context=512)
+    for _ in range(8):
+        screen.backend.send("the cat and the dog " * 10)
+        screen.wait_for(AnswerDone)
+    told = [event.turns for event in screen.of(TurnsLeftOut)]
+    assert told and told == sorted(set(told))
+    screen.backend.new_chat()
+    screen.seen.clear()
+    screen.backend.send("hello")
+    screen.wait_for(AnswerDone)
+    assert not screen.of(TurnsLeftOut)
+
+
+def test_a_long_chat_opens_again_without_being_read(start: Start, home: Path) -> None:
+    screen = start(context=2048)
+    screen.backend.send("the cat and the dog " * 60)
+    screen.wait_for(AnswerDone)
+    screen.backend.close()
+    (kept,) = (home / "data" / "states").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    again = start(context=2048, resume=True)
+    filled = again.wait_for(ContextFilled)
+    assert isinstance(filled, ContextFilled)
+    assert filled.tokens > 300
+    again.backend.send("more")
+    done = again.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.reused_tokens == filled.tokens
+
+
+def test_a_damaged_state_costs_only_time(start: Start, home: Path) -> None:
+    screen = start(context=2048)
+    screen.backend.send("the cat and the dog " * 60)
+    screen.wait_for(AnswerDone)
+    screen.backend.new_chat()
+    screen.backend.send("hello")
+    screen.wait_for(AnswerDone)
+    screen.backend.close()
+    (kept,) = (home / "data" / "states").iterdir()
+    content = kept.read_bytes()
+    kept.write_bytes(content[: len(content) // 2])
+    again = start(context=2048, chat=1)
+    again.backend.send("more")
+    done = again.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.answer.reused_tokens == 0 < done.answer.prompt_tokens
+
+
+def test_no_state_is_kept_where_none_is_wanted(start: Start, home: Path) -> None:
+    screen = start(context=2048, settings={"state_cache_megabytes": 0})
+    screen.backend.send("the cat and the dog " * 60)
+    screen.wait_for(AnswerDone)
+    screen.backend.close()
+    assert not (home / "data" / "states").exists()
+
+
+def test_thinking_comes_apart_and_is_kept_whole(start: Start) -> None:
+    template = CHATML_TEMPLATE.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+    screen = start(template=template)
+    screen.backend.send("hello")
+    done = screen.wait_for(AnswerDone)
+    assert isinstance(done, AnswerDone)
+    assert done.thinking and not done.text
+    assert "".join(step.thinking for step in screen.of(AnswerStep)) == done.thinking
+    screen.backend.close()
+    again = start(template=template, resume=True)
+    restored = again.wait_for(ChatRestored)
+    assert isinstance(restored, ChatRestored)
+    assert (restored.turns[1].thinking, restored.turns[1].text) == (done.thinking, "")

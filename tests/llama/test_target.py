@@ -319,3 +319,61 @@ def test_more_tokens_than_fit_are_refused_before_llama_cpp_sees_them(load_tiny: 
         target.prefill(sequence, [])
     with pytest.raises(RuntimeError, match="in use"):
         target.open_sequence()
+
+
+@pytest.mark.parametrize("architecture", [*Architecture])
+def test_a_saved_state_gives_the_same_logits(
+    load_tiny: LoadTiny, architecture: Architecture
+) -> None:
+    target = load_tiny(architecture, 1024, sequences=2).target
+    sequence, other = target.open_sequence(), target.open_sequence()
+    text = [5 + n % 200 for n in range(700)]
+    target.prefill(sequence, text[:300])
+    target.prefill(other, text[::-1])
+    target.prefill(sequence, text)
+    state = bytes(target.save_state(sequence))
+    target.verify([(sequence, 9, DraftTree())])
+    expected = target.logits(sequence).copy()
+    target.close_sequence(sequence)
+    sequence = target.open_sequence()
+    assert target.load_state(sequence, text, state)
+    assert sequence.tokens == text
+    target.verify([(sequence, 9, DraftTree())])
+    assert np.abs(target.logits(sequence) - expected).max() < ROUNDING
+    target.commit(sequence, [])
+    target.prefill(sequence, [*text, 9, 8, 7])
+    again = target.logits(sequence).copy()
+    target.rewind(sequence, 0)
+    target.prefill(sequence, [*text, 9, 8, 7])
+    assert np.abs(target.logits(sequence) - again).max() < FLIP
+
+
+def test_a_state_that_does_not_fit_leaves_an_empty_text(load_tiny: LoadTiny) -> None:
+    large, small = load_tiny(context=1024).target, load_tiny(context=256).target
+    sequence = large.open_sequence()
+    text = [5] * 700
+    large.prefill(sequence, text)
+    state = bytes(large.save_state(sequence))
+    other = small.open_sequence()
+    small.prefill(other, [7, 8, 9])
+    assert not small.load_state(other, text, state)
+    assert other.tokens == []
+    small.prefill(other, [7, 8, 9])
+
+
+def test_reading_ahead_takes_whole_chunks_and_stops_when_told(load_tiny: LoadTiny) -> None:
+    target = load_tiny(context=2048).target
+    sequence = target.open_sequence()
+    text = [5 + n % 200 for n in range(1000)]
+    assert target.read_ahead(sequence, text, lambda: False) == 0
+    answers = iter([True, True, True, False])
+    some = target.read_ahead(sequence, text, lambda: next(answers))
+    assert 0 < some < 1000
+    most = target.read_ahead(sequence, text, lambda: True)
+    assert some < most == len(sequence.tokens) <= 1000
+    assert target.read_ahead(sequence, text[: most - 1], lambda: True) < most
+    assert len(sequence.tokens) == most, "what might come again stays"
+    reports = Reports()
+    target.prefill(sequence, text, reports)
+    assert reports.seen[0] == most
+    assert target.read_ahead(sequence, [6] * 3000, lambda: True) <= 2048
