@@ -113,23 +113,33 @@ class JournalWriter:
             os.close(self._handle)
             raise
         self._length = length
+        self._is_torn = False
+        """Whether part of a record stands after the last whole one."""
 
     def append(self, entry: JournalEntry) -> None:
-        """Adds a document. Raises OSError, and nothing of it is left in the file then.
+        """Adds a document. Raises OSError, and nothing of it is read from the file then.
 
         Not flushed to the disk itself: killing the program loses nothing, and after a failure of
         the whole machine the text that the document was made from is still there.
         """
         record = _record(entry)
+        if self._is_torn:
+            self._cut()
         try:
             if not self._length:
                 write_all(self._handle, MAGIC)
             write_all(self._handle, record)
         except BaseException:
+            self._is_torn = True
+            # Where this fails too, it is made up for before the next record.
             with contextlib.suppress(OSError):
-                os.ftruncate(self._handle, self._length)
+                self._cut()
             raise
         self._length += len(record) + (0 if self._length else len(MAGIC))
+
+    def _cut(self) -> None:
+        os.ftruncate(self._handle, self._length)
+        self._is_torn = False
 
     def close(self) -> None:
         """Closes the file."""

@@ -1,0 +1,32 @@
+"""Datastores without waiting for the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.datastore.store import Datastore
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No machine fails during a test, so nothing has to reach the disk itself."""
+    monkeypatch.setattr(os, "fsync", lambda _handle: None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a datastore may lie."""
+    return tmp_path / "datastore"
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Datastore]:
+    """An empty datastore of which this process is the writer."""
+    opened = Datastore(folder)
+    assert opened.is_writer
+    yield opened
+    opened.close()

@@ -1,0 +1,57 @@
+"""When segments are joined: few at any time, and no token sorted often."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sssd_chat.datastore.manifest import SegmentEntry
+from sssd_chat.datastore.upkeep import compacting_merges, due_merge, fitting, mergeable
+
+NO_LIMIT = 1 << 40
+sizes = st.lists(st.integers(1, 200), max_size=200)
+
+
+@given(sizes)
+def test_a_growing_datastore_has_few_segments_and_sorts_little(added: list[int]) -> None:
+    segments: list[int] = []
+    sorted_tokens = 0
+    for size in added:
+        segments.append(size)
+        while count := mergeable(segments):
+            assert count > 1
+            joined = sum(segments[-count:])
+            segments[-count:] = [joined]
+            sorted_tokens += joined
+    total = sum(added)
+    rounds = math.log2(total / min(added)) + 1 if total else 0
+    assert sum(segments) == total
+    assert len(segments) <= rounds
+    assert sorted_tokens <= total * (4 * rounds + 1)
+
+
+@given(sizes, st.integers(1, 1000))
+def test_nothing_larger_than_allowed_is_made(own: list[int], most: int) -> None:
+    count = mergeable(own, most)
+    assert not count or sum(own[-count:]) <= most
+    groups = fitting(own, most)
+    assert [index for group in groups for index in group] == list(range(len(own)))
+    for group in groups:
+        assert len(group) == 1 or sum(own[index] for index in group) <= most
+    for group, following in zip(groups, groups[1:], strict=False):
+        assert sum(own[index] for index in [*group, following[0]]) > most
+
+
+def test_collections_are_joined_by_themselves() -> None:
+    entries = [
+        SegmentEntry("1", "a", 10),
+        SegmentEntry("2", "b", 10),
+        SegmentEntry("3", "c", 10, struck=(0,)),
+        SegmentEntry("4", "a", 10),
+    ]
+    assert due_merge(entries, NO_LIMIT) == ["1", "4"]
+    assert due_merge(entries, 19) == []
+    assert compacting_merges(entries, NO_LIMIT) == [["1", "4"], ["3"]]
+    assert compacting_merges(entries, 19) == [["3"]]
