@@ -35,9 +35,11 @@ _COMMON = (
     *("cp1253", "cp1254", "cp1255", "cp1256", "iso8859_2", "mac_roman"),
 )
 """Encodings that people's files are in, the commoner first."""
+_SYMBOLS = frozenset("\xa0€‚„…‘’“”•–—™¢£¥§©«®°±µ·»¼½¾×÷")
+"""Of cp1252. A text with no other character beyond ASCII says nothing about its language."""
 _AS_GOOD = 0.03
 _PLAUSIBLE_CHAOS = 0.1
-_SAMPLE_PIECES = 4
+_SAMPLE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,9 @@ def _guess(file: BinaryIO) -> Encoding:
     others = sum(character > "\x7f" for character in repaired) - broken
     if others > broken * _REPAIRABLE:
         return Encoding("utf-8", note="a few broken characters replaced")
+    western = sample.decode("cp1252", "replace")
+    if all(character <= "\x7f" or character in _SYMBOLS for character in western):
+        return Encoding("cp1252", note="read as cp1252, a guess")
 
     from charset_normalizer import from_bytes
 
@@ -146,14 +151,17 @@ def _guess(file: BinaryIO) -> Encoding:
 
 
 def _telling_sample(file: BinaryIO) -> bytes:
-    """Pieces of the file with bytes beyond ASCII: the others say nothing about the encoding."""
-    pieces = []
-    for chunk in _chunks(file, 0, _HEAD):
-        if not chunk.isascii():
-            pieces.append(chunk)
-            if len(pieces) == _SAMPLE_PIECES:
-                break
-    return b"".join(pieces)
+    """The first lines with bytes beyond ASCII: the others say nothing about the encoding, and
+    would make the rest look like a few accidents in an English text."""
+    file.seek(0)
+    lines: list[bytes] = []
+    size = 0
+    # By lines, because a character that is cut in half fits no encoding.
+    while size < _SAMPLE and (line := file.readline(_HEAD)):
+        if not line.isascii():
+            lines.append(line)
+            size += len(line)
+    return b"".join(lines)
 
 
 def _chunks(file: BinaryIO, start: int, size: int = _CHUNK) -> Iterator[bytes]:

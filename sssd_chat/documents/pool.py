@@ -25,6 +25,7 @@ from sssd_chat.text import one_line
 
 _TICK = 0.1
 _START_SECONDS = 60.0
+_END_SECONDS = 5.0
 _MOST_WORKERS = 8
 _MODULE = "sssd_chat.documents.worker"
 _UNWANTED = "unwanted"
@@ -228,23 +229,26 @@ class _Pool:
         return worker
 
     def _listen(self, worker: _Worker) -> None:
-        with cast(BinaryIO, worker.process.stdout) as pipe:
+        # What is no message comes from a process that a file got hold of; it is not listened to.
+        with (
+            cast(BinaryIO, worker.process.stdout) as pipe,
+            contextlib.suppress(ValueError, TypeError, LookupError, AttributeError),
+        ):
             while message := receive(pipe):
                 self._arrived.put((worker, message))
         self._arrived.put((worker, None))
 
     def _next_answering(self) -> _Worker | None:
         """A worker with an answer, waited for; None when all is read or cancelled."""
-        while True:
+        while not (self._cancelled and self._cancelled.is_set()):
             candidates = [self._current] if self._current else self._workers
             for worker in candidates:
                 if worker.answers:
                     return worker
-            if self._cancelled and self._cancelled.is_set():
-                return None
             if all(worker.path is None for worker in self._workers):
                 return None
             self._receive()
+        return None
 
     def _receive(self) -> None:
         """Takes what has arrived. Only a worker that has not answered by then can be late."""
@@ -282,13 +286,19 @@ class _Pool:
         for worker in list(self._workers):
             if worker.path is None or worker.answers:
                 continue
-            allowed = self._limits.seconds if worker.ready else _START_SECONDS
-            if worker.used + now - worker.asked_at > allowed:
-                self._fail(worker, f"took longer than {self._limits.seconds:g} seconds to read")
+            waited = now - worker.asked_at
+            if not worker.ready and waited > _START_SECONDS:
+                raise WorkerError("The process that reads files does not start; try again.")
+            if worker.ready and worker.used + waited > self._limits.seconds:
+                self._fail(worker, f"took longer than {self._limits.seconds:g} s to read")
 
     def _bury(self, worker: _Worker) -> None:
-        """A worker's process has ended by itself."""
-        code = worker.process.wait()
+        """A worker's process has ended by itself, or says nothing any more."""
+        try:
+            code = worker.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            worker.end()
+            code = worker.process.returncode
         if not worker.ready:
             raise WorkerError(f"The process that reads files ended at its start with code {code}.")
         if worker.path is None:

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,7 @@ _FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", 
 _FORBIDDEN_NAMES = frozenset({"os.system", "os.startfile", "pty.spawn", "webbrowser.open"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _GRACE = 5.0
+_WATCH_SECONDS = 0.5
 
 
 def main() -> None:
@@ -47,6 +49,7 @@ def main() -> None:
     limits = Limits(**json.loads(sys.argv[1]))
     orders, answers = _take_channels()
     _confine(limits)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     worker = _Worker(limits, orders, answers)
     worker.send(Message({"ready": True}))
     while order := receive(orders):
@@ -86,6 +89,13 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
         raise PermissionError(f"Reading a document does not need {event}.")
 
 
+def _end_with(parent: int) -> None:
+    """Ends this process when its parent is gone, even if a file holds it up."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH_SECONDS)
+    os._exit(1)
+
+
 class _Worker:
     def __init__(self, limits: Limits, orders: BinaryIO, answers: BinaryIO) -> None:
         self._limits = limits
@@ -122,7 +132,8 @@ class _Worker:
 
     def _work(self) -> None:
         self._since = time.monotonic()
-        # The pool ends this process in time; the alarm is for when the pool is no more.
+        # The pool ends this process in time; the alarm is for when the pool is no more, and a
+        # library lets no other thread of this process notice.
         _alarm(max(self._limits.seconds - self._used, 0) + _GRACE)
 
     def _messages(self, path: Path) -> Iterator[Message]:

@@ -183,6 +183,7 @@ BROKEN: dict[str, str] = {
     "encrypted.zip": f"holds nothing that can be read: beds.txt {_ENCRYPTED}",
     "laughs.epub": _LAUGHS,
     "laughs.odt": _LAUGHS,
+    "letter.rtf": "is RTF, which is not read; save it as DOCX or as text",
     "no.docx": _NO_ZIP,
     "no.pdf": "is damaged or no PDF file: Stream has ended unexpectedly",
     "no.zip": _NO_ZIP,

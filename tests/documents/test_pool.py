@@ -101,7 +101,7 @@ def test_file_that_hangs_fails_and_the_rest_goes_on(tmp_path: Path) -> None:
     last = ends(read_files(paths, QUICK, workers=2))
     failed = last.pop(HANG_NAME)
     assert isinstance(failed, FileFailed)
-    assert failed.reason == "took longer than 1 seconds to read"
+    assert failed.reason == "took longer than 1 s to read"
     assert failed.sha256 == hashlib.sha256(HANG_CONTENT).hexdigest()
     assert len(last) == 10 and all(isinstance(event, FileRead) for event in last.values())
 
@@ -228,6 +228,14 @@ def test_one_file_is_read_or_told(tmp_path: Path) -> None:
 # Cancelling.
 
 
+def test_cancelling_ends_even_if_there_is_always_more(tmp_path: Path) -> None:
+    cancelled = threading.Event()
+    events = read_files(texts(tmp_path, 200), workers=2, cancelled=cancelled)
+    next(events)
+    cancelled.set()
+    assert len(list(events)) <= 1
+
+
 def test_cancelling_ends_the_processes_at_once(tmp_path: Path) -> None:
     cancelled = threading.Event()
     hanging = put(tmp_path, HANG_NAME, HANG_CONTENT)
@@ -285,7 +293,8 @@ def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
 
 
 def test_killed_reader_leaves_no_process_behind(tmp_path: Path) -> None:
-    with reading_process(*texts(tmp_path, 3000)) as process:
+    first, hanging = put(tmp_path, "first.txt"), put(tmp_path, HANG_NAME, HANG_CONTENT)
+    with reading_process(first, hanging) as process:
         workers = psutil.Process(process.pid).children(recursive=True)
         process.kill()
     assert workers and not psutil.wait_procs(workers, timeout=10)[1]

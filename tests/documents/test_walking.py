@@ -212,7 +212,7 @@ def refusing(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def test_tree_deeper_than_python_can_recur_is_walked(tmp_path: Path) -> None:
-    depth = 1100
+    depth = 1010
     start = Path.cwd()
     os.chdir(tmp_path)
     for _ in range(depth):
