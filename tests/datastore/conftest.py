@@ -1,14 +1,16 @@
-"""Datastores without waiting for the disk."""
+"""Datastores in memory where the system has such a folder, so that nothing waits for the disk."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sssd_chat.datastore.store import Datastore
+from tests.datastore.truth import FAST_FOLDER
 
 
 @pytest.fixture(autouse=True)
@@ -18,9 +20,10 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder() -> Iterator[Path]:
     """Where a datastore may lie."""
-    return tmp_path / "datastore"
+    with tempfile.TemporaryDirectory(prefix="datastore-", dir=FAST_FOLDER) as name:
+        yield Path(name) / "datastore"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from sssd_chat.datastore import store as store_module
 from sssd_chat.datastore.store import Datastore
 from tests.datastore.truth import (
     ALPHABETS,
+    FAST_FOLDER,
     Key,
     check_followers,
     check_no_orphans,
@@ -38,7 +39,7 @@ class DatastoreMachine(RuleBasedStateMachine):
         self.patches.setattr(store_module, "SEAL_TOKENS", 40)
         self.patches.setattr(store_module, "BULK_TOKENS", 30)
         self.patches.setattr(os, "fsync", lambda _handle: None)
-        self.folder = Path(tempfile.mkdtemp(prefix="datastore-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="datastore-", dir=FAST_FOLDER))
         self.store = Datastore(self.folder)
         self.truth: dict[Key, list[int]] = {}
         self.alphabet: Sequence[int] = ALPHABETS[0]

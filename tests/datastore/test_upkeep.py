@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from hypothesis import given
@@ -40,7 +41,7 @@ def test_nothing_larger_than_allowed_is_made(own: list[int], most: int) -> None:
     assert [index for group in groups for index in group] == list(range(len(own)))
     for group in groups:
         assert len(group) == 1 or sum(own[index] for index in group) <= most
-    for group, following in zip(groups, groups[1:], strict=False):
+    for group, following in itertools.pairwise(groups):
         assert sum(own[index] for index in [*group, following[0]]) > most
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,10 @@ from sssd_chat.datastore.snapshot import Snapshot
 from sssd_chat.datastore.store import Datastore
 from sssd_chat.datastore.suffix_array import END
 
+_MEMORY = Path("/dev/shm")
+FAST_FOLDER = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+"""Renaming over a file waits for the disk in many file systems; here it does not. None where the
+system has no such folder."""
 UNLIMITED = 10**9
 LARGEST = END - 1
 """The largest token there may be."""
