@@ -47,6 +47,11 @@ class ChatRecorder:
         """The number of the chat; None before the first question of a new one was kept."""
         return self._chat
 
+    def is_kept(self) -> bool:
+        """Whether the chat is in the history: not when it was deleted meanwhile, perhaps by
+        another program."""
+        return self._submit(self._has_chat).result() is True
+
     def earlier(self) -> list[StoredTurn]:
         """The turns of the chat that goes on; empty for a new chat. Raises NoSuchChat when a chat
         was named that there is not."""
@@ -111,6 +116,9 @@ class ChatRecorder:
         if self._history is None:
             self._history = History(self._path)
         return self._history
+
+    def _has_chat(self) -> bool:
+        return self._chat is not None and self._open().has_chat(self._chat)
 
     def _forget(self) -> None:
         self._chat = self._last_turn = self._answer = None

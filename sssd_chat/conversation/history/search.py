@@ -16,6 +16,9 @@ _WALKED_TURNS = 4000
 """What is found in so many turns of the chats used last is common enough to be looked for without
 the index; what is not is rare enough for the index to be quick."""
 _SHORT_CANDIDATES = 1000
+_SPARE = 5
+"""The index knows nothing of when a chat was used last; so many times the chats that are wanted are
+found, and those used last among them are taken."""
 _BEFORE, _AFTER = 40, 120
 """Characters of an excerpt on either side of where the first match begins."""
 
@@ -40,12 +43,11 @@ class Search:
         if not self.terms or self.limit < 1:
             return []
         turns = {chat: turn for turn, chat in self._turns()}
-        titles = self._titles(self.limit)
-        hits = [self._hit(chat, turns.get(chat)) for chat in {*turns, *titles}]
-        return sorted(hits, key=lambda hit: (hit.updated, hit.chat), reverse=True)[: self.limit]
+        chats = sorted({*turns, *self._titles()}, key=self._used, reverse=True)
+        return [self._hit(chat, turns.get(chat)) for chat in chats[: self.limit]]
 
     def _turns(self) -> list[tuple[int, int]]:
-        """(turn, chat): the newest turn that matches in each of at most `limit` chats."""
+        """(turn, chat): the newest turn that matches in each of enough chats."""
         long = [term for term in self.terms if len(term) >= TRIGRAM]
         if not self.index.available:
             return self._walk(None)
@@ -63,7 +65,7 @@ class Search:
         for turn, chat in candidates:
             if chat not in found and _holds(patterns, self._text(turn)):
                 found[chat] = turn
-                if len(found) == self.limit:
+                if len(found) == _SPARE * self.limit:
                     break
         return [(turn, chat) for chat, turn in found.items()]
 
@@ -84,16 +86,21 @@ class Search:
                 break
         return found
 
-    def _titles(self, limit: int) -> list[int]:
+    def _titles(self) -> list[int]:
+        """The chats used last whose title matches, at most `limit`."""
         patterns = self._patterns()
         found: list[int] = []
         rows = self.connection.execute("SELECT id, title FROM chats ORDER BY updated DESC")
         for chat, title in rows:
             if _holds(patterns, title):
                 found.append(chat)
-                if len(found) == limit:
+                if len(found) == self.limit:
                     break
         return found
+
+    def _used(self, chat: int) -> tuple[float, int]:
+        row = self.connection.execute("SELECT updated, id FROM chats WHERE id = ?", (chat,))
+        return row.fetchone() or (0.0, 0)
 
     def _hit(self, chat: int, turn: int | None) -> SearchHit:
         title, updated = self.connection.execute(

@@ -100,7 +100,7 @@ class SearchIndex:
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms"
             " USING fts5vocab(main, search, row)"
         )
-        text = folded(text)
+        text = folded(_prepared(text))
         terms = self._connection.execute(
             "SELECT term FROM temp.search_terms WHERE term >= ? AND term < ?",
             (text, text[:-1] + _next_character(text[-1])),
@@ -141,12 +141,16 @@ def _has_trigrams(connection: sqlite3.Connection) -> bool:
 
 
 def _indexable(text: str) -> str:
+    return _prepared(text) + _PADDING
+
+
+def _prepared(text: str) -> str:
     # The index ends a text at NUL and takes no lone surrogates.
-    return text.encode("utf-8", "replace").decode().replace("\0", " ") + _PADDING
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def _quoted(text: str) -> str:
-    return '"' + _indexable(text)[: -len(_PADDING)].replace('"', '""') + '"'
+    return '"' + _prepared(text).replace('"', '""') + '"'
 
 
 def _next_character(character: str) -> str:

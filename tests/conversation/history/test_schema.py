@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import subprocess
 import sys
@@ -123,4 +122,4 @@ def test_a_new_database_is_of_this_version_and_private(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
     assert backups_of(path) == []
     assert {oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()} == {"0o600"}
-    assert os.stat(path.parent).st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
