@@ -43,11 +43,13 @@ class Pending:
             found.setdefault(entry.collection, []).append(entry.document)
         return found
 
-    def keep(self, is_kept: Callable[[JournalEntry], bool]) -> None:
-        """Takes all other entries out."""
+    def keep(self, is_kept: Callable[[JournalEntry], bool]) -> int:
+        """Takes all other entries out; returns how many these were."""
         kept = list(filter(is_kept, self.entries))
-        if len(kept) < len(self.entries):
+        dropped = len(self.entries) - len(kept)
+        if dropped:
             self.fill(kept)
+        return dropped
 
     def merge(self) -> bool:
         """Joins small segments, so that few have to be searched; returns whether it did."""

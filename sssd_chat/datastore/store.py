@@ -207,7 +207,7 @@ class Datastore:
         if count or dropped:
             self._disk.commit(entries, journal=kept if dropped else None)
             self._pending.keep(is_kept)
-        self._local.keep(is_kept)
+        dropped += self._local.keep(is_kept)
         self._show()
         return count + dropped
 
