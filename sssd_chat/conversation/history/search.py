@@ -15,7 +15,6 @@ from sssd_chat.text import one_line
 _WALKED_TURNS = 4000
 """What is found in so many turns of the chats used last is common enough to be looked for without
 the index; what is not is rare enough for the index to be quick."""
-_SHORT_CANDIDATES = 1000
 _SPARE = 5
 """The index knows nothing of when a chat was used last; so many times the chats that are wanted are
 found, and those used last among them are taken."""
@@ -56,8 +55,7 @@ class Search:
         walked = self._walk(_WALKED_TURNS)
         if len(walked) >= self.limit:
             return walked
-        enough = _SHORT_CANDIDATES if len(self.terms) == 1 else -1
-        return self._matching(self.index.turns_with_short(max(self.terms, key=len), enough))
+        return self._matching(self.index.turns_with_short(max(self.terms, key=len)))
 
     def _matching(self, candidates: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         patterns = self._patterns()

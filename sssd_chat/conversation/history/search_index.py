@@ -14,6 +14,9 @@ from sssd_chat.conversation.history.encoding import restored
 TRIGRAM = 3
 """Characters of the shortest text that the index finds directly."""
 
+_LOOKED_UP = 12
+"""Characters after which so few turns are left that reading them is quicker than looking on."""
+
 # Behind each text, so that a trigram begins at each of its characters and a search for one or two
 # characters is a search for the trigrams that begin with them.
 _PADDING = "  "
@@ -83,9 +86,9 @@ class SearchIndex:
             self._connection.execute("INSERT INTO search (search) VALUES ('optimize')")
 
     def turns_with(self, texts: list[str]) -> Iterator[tuple[int, int]]:
-        """The turns that hold all of `texts` (three characters or more each), newest first, each
-        with its chat."""
-        wanted = " AND ".join(map(_quoted, texts))
+        """The turns that hold the beginnings of all `texts` (three characters or more each),
+        newest first, each with its chat."""
+        wanted = " AND ".join(_quoted(text[:_LOOKED_UP]) for text in texts)
         # CROSS JOIN keeps the order, so that the first ones come without looking for all.
         return self._connection.execute(
             "SELECT turns.id, turns.chat FROM search CROSS JOIN turns ON turns.id = search.rowid"
@@ -93,29 +96,21 @@ class SearchIndex:
             (wanted,),
         )
 
-    def turns_with_short(self, text: str, limit: int) -> list[tuple[int, int]]:
-        """The newest turns that hold `text` of one or two characters, newest first, each with its
-        chat; at least `limit` of them if there are as many. Dear for text that is common."""
+    def turns_with_short(self, text: str) -> Iterator[tuple[int, int]]:
+        """The turns that hold `text` of one or two characters, newest first, each with its chat.
+        Dear for text that is common."""
         self._connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms"
-            " USING fts5vocab(main, search, row)"
+            " USING fts5vocab(main, search, instance)"
         )
         text = folded(_prepared(text))
-        terms = self._connection.execute(
-            "SELECT term FROM temp.search_terms WHERE term >= ? AND term < ?",
+        turns = self._connection.execute(
+            "SELECT DISTINCT doc FROM temp.search_terms WHERE term >= ? AND term < ?",
             (text, text[:-1] + _next_character(text[-1])),
-        ).fetchall()
-        found: set[tuple[int, int]] = set()
-        for (term,) in terms:
-            found.update(
-                self._connection.execute(
-                    "SELECT turns.id, turns.chat"
-                    " FROM search CROSS JOIN turns ON turns.id = search.rowid"
-                    " WHERE search MATCH ? ORDER BY search.rowid DESC LIMIT ?",
-                    (_quoted(term), limit),
-                )
-            )
-        return sorted(found, reverse=True)
+        )
+        for (turn,) in sorted(turns, reverse=True):
+            row = self._connection.execute("SELECT chat FROM turns WHERE id = ?", (turn,))
+            yield from ((turn, chat) for (chat,) in row)
 
     def _is_ready(self) -> bool:
         row = self._connection.execute("SELECT value FROM facts WHERE name = 'search'").fetchone()
