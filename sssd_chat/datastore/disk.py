@@ -6,7 +6,6 @@ manifest, and the next writer removes it.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -70,8 +69,9 @@ class Disk:
         """Reads the state and returns what the journal holds. What is damaged is left out; with
         `repair` it is taken out of the state too. Raises OSError."""
         for look in range(_LOOKS):
-            self._seen = self._state()
+            before = self._status(NAME)
             self.manifest = self._read_manifest(repair)
+            self._seen = before + self._status(self.manifest.journal)
             unusable = self._map_segments()
             if not unusable or repair or look == _LOOKS - 1:
                 break
@@ -120,12 +120,14 @@ class Disk:
         return self._state() != self._seen
 
     def _state(self) -> tuple[int, ...]:
-        state: list[int] = []
-        for name in (NAME, self.manifest.journal):
-            with contextlib.suppress(OSError):
-                status = (self.folder / name).stat()
-                state += [status.st_ino, status.st_mtime_ns, status.st_size]
-        return tuple(state)
+        return self._status(NAME) + self._status(self.manifest.journal)
+
+    def _status(self, name: str) -> tuple[int, ...]:
+        try:
+            status = (self.folder / name).stat()
+        except OSError:
+            return (0, 0, 0)
+        return (status.st_ino, status.st_mtime_ns, status.st_size)
 
     def unchecked(self) -> Segment | None:
         """The smallest segment that was not compared with its checksum yet."""
@@ -256,6 +258,8 @@ class Disk:
             check_body(self.folder / segment.file)
         except DamagedSegment as error:
             return str(error)
+        except FileNotFoundError:
+            return "it is missing"
         return None
 
     def remove_orphans(self) -> OSError | None:

@@ -109,7 +109,7 @@ class Datastore:
     def check_integrity(self) -> list[str]:
         """Everything that is wrong, or was when it was opened, a sentence each."""
         with self._upkeep, self._mutex:
-            return self.damage + problems(self._disk)
+            return list(dict.fromkeys(self.damage + problems(self._disk)))
 
     def _segments(self, collection: str | None = None) -> list[Segment]:
         with self._mutex:
@@ -282,13 +282,10 @@ class Datastore:
         return segment is not None
 
     def _check(self, segment: Segment) -> None:
-        try:
-            damage = self._disk.check(segment)
-        except FileNotFoundError:
-            damage = "it is missing"
+        damage = self._disk.check(segment)
         with self._mutex:
-            if damage and not self.is_writer and self._disk.has_changed():
-                # Another process has merged the segment away.
+            if damage and not self.is_writer and not self._disk.size(segment):
+                # The writer has merged the segment away.
                 self._disk.do_without(segment.file)
             elif damage:
                 self._disk.set_aside(segment.file, damage, self.is_writer)
