@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from sssd_chat.generation.loading import EngineSettings, LoadedEngine, load_engine
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
+
+
+# A busy machine is slow, and no test is about time.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +50,13 @@ def load_tiny(models: Path) -> Iterator[LoadTiny]:
         context: int | None = 512,
         *,
         sequences: int = 1,
+        reads_ahead: bool = False,
         **options: object,
     ) -> LoadedEngine:
         path = tiny_model(models, architecture, **options)  # type: ignore[arg-type]
         # One thread: a tiny model gains nothing from more, and spinning threads starve each other.
         engine = load_engine(
-            EngineSettings(path, context, threads=1, sequences=sequences), progress=None
+            EngineSettings(path, context, threads=1, sequences=sequences, reads_ahead=reads_ahead)
         )
         loaded.append(engine)
         return engine

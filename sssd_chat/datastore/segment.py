@@ -178,6 +178,11 @@ class Segment:
             found = [item for item in found if not struck[self.number_at(item[0])]]
         return found
 
+    def token_at(self, position: int) -> int:
+        """The token at `position`, or END."""
+        token: int = _unpack(self._text_view, position * TOKEN_BYTES)[0]
+        return token
+
     def number_at(self, position: int) -> int:
         """The number of the document that the token at `position` belongs to."""
         return bisect.bisect_right(self._starts_view, position) - 1

@@ -312,5 +312,10 @@ def _runner_up_priors() -> list[float]:
 
 def _copy_priors() -> list[float]:
     by_length = (0.50, 0.60, 0.70, 0.78, 0.85, 0.92, 0.96, 0.98, 0.985)
-    goes_on = [chance * factor for factor in (1.0, 0.85, 0.7) for chance in by_length]
+    goes_on = [
+        chance * factor * trust
+        for trust in (1.0, 0.95)
+        for factor in (1.0, 0.85, 0.7)
+        for chance in by_length
+    ]
     return goes_on + [(1.0 - chance) * 0.15 for chance in goes_on] + [0.1]

@@ -33,9 +33,12 @@ RUNNER_UP_BUCKETS = 2 * RANKS * RANKS
 LENGTH_CLASS = (0, 0, 0, 0, 0, 1, 2, 2, 3, 3, 4, 4, 4, 4, *[5] * 8, *[6] * 10, *[7] * 32)
 """Class of a copy's length; 8 for anything longer."""
 LENGTH_CLASSES = 9
-COPY_CLASSES = (MOST_MISSES + 1) * LENGTH_CLASSES
-"""Classes of copies by misses and length. Bucket c is for the token that the copy goes on with,
-COPY_CLASSES + c for all others, 2 * COPY_CLASSES for no copy at all."""
+STORED_COPIES = (MOST_MISSES + 1) * LENGTH_CLASSES
+"""Classes of copies from the conversation, by misses and length. Those from the datastore follow,
+in the same order."""
+COPY_CLASSES = 2 * STORED_COPIES
+"""All of them. Bucket c is for the token that the copy goes on with, COPY_CLASSES + c for all
+others, 2 * COPY_CLASSES for no copy at all."""
 
 MOST_CANDIDATES = 10
 """With this many candidates from one source, its shorter matches are not looked at."""
@@ -106,11 +109,12 @@ def ranked(tables: list[dict[int, tuple[int, ...]]], keys: list[int]) -> tuple[d
     return found, absent
 
 
-def copy_class(pointer: CopyPointer) -> int:
-    """Class of a copy by misses and length."""
+def copy_class(pointer: CopyPointer, is_stored: bool) -> int:
+    """Class of a copy by where it is from, misses and length."""
     length = pointer.length
     length_class = LENGTH_CLASS[length] if length < len(LENGTH_CLASS) else LENGTH_CLASSES - 1
-    return pointer.misses * LENGTH_CLASSES + length_class
+    own = pointer.misses * LENGTH_CLASSES + length_class
+    return own + STORED_COPIES if is_stored else own
 
 
 class Evidence:

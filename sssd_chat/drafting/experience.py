@@ -11,7 +11,7 @@ from sssd_chat.drafting.estimator import Estimator
 from sssd_chat.drafting.runnerups import RunnerUps
 from sssd_chat.files import write_atomically
 
-HEADER = b"sssd-chat drafting experience 1\n"
+HEADER = b"sssd-chat drafting experience 2\n"
 """First line of the file; its number changes whenever older files would be misread."""
 
 

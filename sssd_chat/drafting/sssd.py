@@ -5,13 +5,19 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 
+from sssd_chat.datastore.snapshot import Place as StoredPlace
 from sssd_chat.drafting.drafter import ObservedStep
 from sssd_chat.drafting.evidence import Evidence, copy_class, ranked
 from sssd_chat.drafting.experience import Experience
 from sssd_chat.drafting.runnerups import KEPT
-from sssd_chat.drafting.source import Cursor, Source
 from sssd_chat.drafting.sources.conversation import CopyingConversation
-from sssd_chat.drafting.sources.copying import CopyPointer
+from sssd_chat.drafting.sources.copying import ANCHOR, CopyPointer
+from sssd_chat.drafting.sources.stored import (
+    StoredCursor,
+    StoredSource,
+    followed_in_store,
+    stored_place,
+)
 from sssd_chat.drafting.sources.trie import advanced_keys
 from sssd_chat.drafting.tree import ROOT, DraftTree
 
@@ -37,19 +43,28 @@ _Candidate = tuple[float, int, int]
 class _Place:
     """A node of the draft, or its root, as all sources see it."""
 
-    __slots__ = ("context", "copy", "keys", "store")
+    __slots__ = ("context", "copy", "is_stored", "keys", "own_copy", "store", "stored_copy")
 
     def __init__(
         self,
         context: tuple[int, ...],
         keys: list[int],
-        copy: CopyPointer | None,
-        store: Cursor | None,
+        own_copy: CopyPointer | None,
+        store: StoredCursor | None,
+        stored_copy: CopyPointer | None,
     ) -> None:
         self.context = context
         self.keys = keys
-        self.copy = copy
+        self.own_copy = own_copy
+        """A copy from the conversation."""
         self.store = store
+        self.stored_copy = stored_copy
+        """A copy from the datastore."""
+        self.is_stored = stored_copy is not None and (
+            own_copy is None or stored_copy.length > own_copy.length
+        )
+        self.copy = stored_copy if self.is_stored else own_copy
+        """The longer one of the two."""
 
 
 class SssdDrafter:
@@ -63,19 +78,23 @@ class SssdDrafter:
     best_tokens_wanted = KEPT
 
     def __init__(
-        self, experience: Experience | None = None, datastore: Source | None = None
+        self, experience: Experience | None = None, datastore: StoredSource | None = None
     ) -> None:
         """Without `experience` it starts from priors; without `datastore` it drafts from the
         conversation and the runner-ups alone."""
         self.experience = experience if experience is not None else Experience()
         self._datastore = datastore
         self._conversation = CopyingConversation(ORDERS)
+        self._stored_copy: CopyPointer | None = None
+        """The text of the datastore that the end of the conversation repeats."""
         self._drafted: dict[int, Evidence] = {}
         """Evidence gathered for the last draft, by node; good until the text changes."""
 
     def begin(self, tokens: Sequence[int]) -> None:
         """See Drafter."""
         self._conversation.begin(tokens)
+        self._stored_copy = None
+        self._find_stored_copy()
         self._drafted = {}
 
     def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
@@ -91,12 +110,12 @@ class SssdDrafter:
         self._expand(places[ROOT], ROOT, 1.0, floor, budget, queue)
         while len(tree) < len(queue):
             falling, parent, token = queue[len(tree)]
-            node = tree.add(token, parent, -falling, self._origin(parent, token))
+            above = places[parent]
+            copies = above.copy is not None and above.copy.token == token
+            node = tree.add(token, parent, -falling, *self._origin(above, parent, token, copies))
             least = -queue[-1][0] if len(queue) == budget else floor
-            copy = places[parent].copy
-            copies = copy is not None and self._conversation.tokens[copy.place] == token
             if -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least:
-                places[node] = self._child(places[parent], token)
+                places[node] = self._child(above, token)
                 self._expand(places[node], node, -falling, floor, budget, queue)
         return tree
 
@@ -116,6 +135,8 @@ class SssdDrafter:
                 if best:
                     self.experience.runner_ups.add(self._conversation.trie.keys, best)
             self._conversation.extend((token,))
+            self._stored_copy = followed_in_store(self._stored_copy, token)
+            self._find_stored_copy()
             if place < len(step.path):
                 node = step.path[place]
         self._drafted = {}
@@ -151,8 +172,8 @@ class SssdDrafter:
         copy = place.copy
         if copy is not None and copy.length >= SURE_COPY and not copy.misses and node != ROOT:
             # Far into a copy there is nothing to weigh, and no time for it in a long draft.
-            probability = estimator.copy_probability(copy_class(copy))
-            children = [(probability, self._conversation.tokens[copy.place])]
+            probability = estimator.copy_probability(copy_class(copy, place.is_stored))
+            children = [(probability, copy.token)]
         else:
             evidence = self._drafted[node] = self._evidence(place)
             children = estimator.probabilities(evidence, least)
@@ -170,14 +191,20 @@ class SssdDrafter:
         """The last tokens of the text, the last one first."""
         return tuple(self._conversation.tokens[: -CONTEXT - 1 : -1])
 
+    def _find_stored_copy(self) -> None:
+        """Looks for a copy from the datastore where none is known, or one too short to be sure."""
+        copy, tokens = self._stored_copy, self._conversation.tokens
+        if self._datastore is not None and tokens and (copy is None or copy.length < ANCHOR):
+            self._stored_copy = self._datastore.cursor(tokens).copy(tokens) or copy
+
     def _root(self) -> _Place:
         conversation = self._conversation
-        tokens = conversation.tokens
         return _Place(
             self._context(),
             conversation.trie.keys,
             conversation.pointer,
-            None if self._datastore is None else self._datastore.cursor(tokens),
+            None if self._datastore is None else self._datastore.cursor(conversation.tokens),
+            self._stored_copy,
         )
 
     def _child(self, parent: _Place, token: int) -> _Place:
@@ -185,26 +212,33 @@ class SssdDrafter:
         return _Place(
             (token, *parent.context[: CONTEXT - 1]),
             keys,
-            self._conversation.advanced(parent.copy, keys, token),
+            self._conversation.advanced(parent.own_copy, keys, token),
             None if parent.store is None else parent.store.advance(token),
+            followed_in_store(parent.stored_copy, token),
         )
 
     def _evidence(self, place: _Place) -> Evidence:
         copy = place.copy
-        conversation = self._conversation
         return Evidence(
             place.context,
-            conversation.trie.matches(place.keys),
+            self._conversation.trie.matches(place.keys),
             [] if place.store is None else place.store.matches(),
             ranked(self.experience.runner_ups.tables, place.keys),
-            -1 if copy is None else conversation.tokens[copy.place],
-            0 if copy is None else copy_class(copy),
+            -1 if copy is None else copy.token,
+            0 if copy is None else copy_class(copy, place.is_stored),
         )
 
-    def _origin(self, parent: int, token: int) -> str:
-        evidence = self._drafted.get(parent)
-        if evidence is None or token in evidence.conversation or token == evidence.copy_token:
-            return self._conversation.name
-        if self._datastore is not None and token in evidence.store:
-            return self._datastore.name
-        return RUNNER_UPS
+    def _origin(
+        self, place: _Place, node: int, token: int, copies: bool
+    ) -> tuple[str, StoredPlace | None]:
+        """The name of the source of a child of `node`, and where it stands in the datastore."""
+        evidence = self._drafted.get(node)
+        own = evidence is not None and token in evidence.conversation
+        if own or (copies and not place.is_stored):
+            return self._conversation.name, None
+        found = None
+        if copies and place.copy is not None:
+            found = stored_place(place.copy)
+        elif place.store is not None and evidence is not None and token in evidence.store:
+            found = place.store.place(token)
+        return (RUNNER_UPS, None) if found is None else (found.collection, found)

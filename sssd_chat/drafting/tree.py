@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sssd_chat.datastore.snapshot import Place
+
 ROOT = -1
 """Parent index of the nodes that follow the last committed token."""
 
@@ -25,13 +27,19 @@ class DraftTree:
     """Estimated chance, 0 to 1, that the node is accepted (all its ancestors included)."""
     origins: list[str] = field(default_factory=list)
     """Name of the source that a node came from, as shown on screen."""
+    places: dict[int, Place] = field(default_factory=dict, compare=False)
+    """Where in the datastore the nodes from there were found."""
 
     def __len__(self) -> int:
         """The number of nodes, the root not counted."""
         return len(self.tokens)
 
-    def add(self, token: int, parent: int, probability: float, origin: str) -> int:
+    def add(
+        self, token: int, parent: int, probability: float, origin: str, place: Place | None = None
+    ) -> int:
         """Appends a node and returns its index."""
+        if place is not None:
+            self.places[len(self.tokens)] = place
         self.tokens.append(token)
         self.parents.append(parent)
         self.probabilities.append(probability)
@@ -43,7 +51,11 @@ class DraftTree:
         if size >= len(self.tokens):
             return self
         return DraftTree(
-            self.tokens[:size], self.parents[:size], self.probabilities[:size], self.origins[:size]
+            self.tokens[:size],
+            self.parents[:size],
+            self.probabilities[:size],
+            self.origins[:size],
+            {node: place for node, place in self.places.items() if node < size},
         )
 
     def depths(self) -> list[int]:

@@ -164,9 +164,9 @@ def test_sssd_splices_sources() -> None:
     path = {tree.tokens[node]: tree.origins[node] for node in tree.path(tree.tokens.index(46))}
     assert path == {
         42: "conversation",
-        43: "datastore",
-        44: "datastore",
-        45: "datastore",
+        43: "chats",
+        44: "chats",
+        45: "chats",
         46: RUNNER_UPS,
     }
 

@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_a_file_of_another_version_is_told(learned: Experience, tmp_path: Path) -> None:
     path = tmp_path / "experience"
     learned.save(path)
-    path.write_bytes(path.read_bytes().replace(b"experience 1", b"experience 2"))
+    path.write_bytes(path.read_bytes().replace(b"experience 2", b"experience 1"))
     experience, notice = Experience.load(path)
     assert notice is not None
     assert "version" in notice

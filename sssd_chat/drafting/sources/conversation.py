@@ -68,12 +68,13 @@ class CopyingConversation(ConversationSource):
     def extend(self, tokens: Iterable[int]) -> None:
         """Adds tokens to the end of the text."""
         for token in tokens:
-            self.pointer = followed(self.pointer, self.trie.tokens, token)
+            self.pointer = followed(self.pointer, token)
             self.trie.append(token)
             if self.pointer is None or self.pointer.length < ANCHOR:
                 place = self._index.find(self.trie.keys)
                 if place:
-                    self.pointer = found_copy(self.trie.tokens, place)
+                    tokens = self.trie.tokens
+                    self.pointer = found_copy(tokens, place, tokens, ANCHOR)
             self._index.append(self.trie.keys)
 
     def advanced(
@@ -82,11 +83,11 @@ class CopyingConversation(ConversationSource):
         """The pointer of a draft node: `pointer` is its parent's, `keys` are its own packed
         contexts, `token` its token."""
         tokens = self.trie.tokens
-        pointer = followed(pointer, tokens, token)
+        pointer = followed(pointer, token)
         if pointer is None or pointer.length < ANCHOR:
             place = self._index.find(keys)
             if place:
-                pointer = CopyPointer(place, ANCHOR, 0)
+                pointer = CopyPointer(tokens, place, ANCHOR, 0)
         return pointer if pointer is not None and pointer.place < len(tokens) else None
 
     def _clear(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 ANCHOR = 4
 """Tokens that must agree before a place counts as a copy."""
@@ -15,15 +16,29 @@ FORGIVEN = 16
 MOST_MISSES = 2
 
 
-class CopyPointer(NamedTuple):
-    """A place in the text that the current passage seems to repeat."""
+class CopiedText(Protocol):
+    """A text that can be copied from."""
 
+    def __getitem__(self, place: int, /) -> int:
+        """The token at an index."""
+
+
+class CopyPointer(NamedTuple):
+    """A place in a text that the current passage seems to repeat."""
+
+    text: CopiedText
+    """Not to be looked at but through the pointer."""
     place: int
     """Index of the token that should come next."""
     length: int
     """Tokens that agreed since the last difference, or since as far back as was looked."""
     misses: int
     """Differing tokens that were passed over and are not forgotten."""
+
+    @property
+    def token(self) -> int:
+        """The token that should come next."""
+        return self.text[self.place]
 
 
 class CopyIndex:
@@ -62,21 +77,22 @@ class CopyIndex:
         return self._last.get(keys[ANCHOR - 1], 0) if len(keys) >= ANCHOR else 0
 
 
-def found_copy(tokens: list[int], place: int) -> CopyPointer:
-    """The copy whose next token is at `place`: the tokens before it are compared with the end
-    of the text."""
-    length, end = ANCHOR, len(tokens)
-    while length < min(LONGEST, place) and tokens[place - 1 - length] == tokens[end - 1 - length]:
+def found_copy(text: CopiedText, place: int, tokens: Sequence[int], agreed: int) -> CopyPointer:
+    """The copy from `text` whose next token is at `place`: the tokens before it are compared with
+    the end of `tokens`. The last `agreed` are known to agree."""
+    length, end = agreed, len(tokens)
+    longest = min(LONGEST, place, end)
+    while length < longest and text[place - 1 - length] == tokens[end - 1 - length]:
         length += 1
-    return CopyPointer(place, length, 0)
+    return CopyPointer(text, place, length, 0)
 
 
-def followed(pointer: CopyPointer | None, tokens: list[int], token: int) -> CopyPointer | None:
+def followed(pointer: CopyPointer | None, token: int) -> CopyPointer | None:
     """The pointer after `token` joined the passage; None when the copy has ended."""
     if pointer is None:
         return None
-    place, length, misses = pointer
-    if tokens[place] == token:
+    text, place, length, misses = pointer
+    if text[place] == token:
         length += 1
         if length >= FORGIVEN:
             misses = 0
@@ -85,4 +101,4 @@ def followed(pointer: CopyPointer | None, tokens: list[int], token: int) -> Copy
         misses += 1
     else:
         return None
-    return CopyPointer(place + 1, length, misses)
+    return CopyPointer(text, place + 1, length, misses)

@@ -6,9 +6,12 @@ import struct
 from collections.abc import Sequence
 from typing import Protocol
 
+from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import LONGEST, Followers, Place, Snapshot
+from sssd_chat.datastore.suffix_array import END
 from sssd_chat.drafting.evidence import MOST_CANDIDATES
 from sssd_chat.drafting.source import Match
+from sssd_chat.drafting.sources.copying import CopyPointer, followed, found_copy
 
 _KEPT_ANSWERS = 4096
 """Contexts whose followers are remembered. Most of a step's contexts were looked up as part of
@@ -55,6 +58,31 @@ class StoredSource:
         return answer
 
 
+class _SegmentText:
+    """The tokens of a segment, as a text to copy from."""
+
+    __slots__ = ("segment",)
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+
+    def __getitem__(self, place: int) -> int:
+        return self.segment.token_at(place)
+
+
+def stored_place(pointer: CopyPointer) -> Place | None:
+    """Where a copy from a datastore goes on; None for a copy from elsewhere."""
+    text = pointer.text
+    return Place(text.segment, pointer.place) if isinstance(text, _SegmentText) else None
+
+
+def followed_in_store(pointer: CopyPointer | None, token: int) -> CopyPointer | None:
+    """The copy from a datastore after `token` joined the passage; None at the end of the
+    document, too."""
+    pointer = followed(pointer, token)
+    return pointer if pointer is not None and pointer.token != END else None
+
+
 class _Answer:
     """The followers of a context, counted."""
 
@@ -97,3 +125,12 @@ class StoredCursor:
                 if found == token:
                     return Place(segment, position)
         return None
+
+    def copy(self, tokens: Sequence[int]) -> CopyPointer | None:
+        """The text that the end of `tokens`, whose cursor this is, repeats: where the longest match
+        stood last. None when nothing long enough is repeated."""
+        followers = self._source.answer(self._context).followers
+        if not followers or followers[0].length < LONGEST or not followers[0].places:
+            return None
+        _, segment, position = followers[0].places[-1]
+        return found_copy(_SegmentText(segment), position, tokens, followers[0].length)
