@@ -9,6 +9,8 @@ import pytest
 
 ROOMS = {
     "sssd_chat.drafting": ("llama_cpp", "textual", "sssd_chat.llama", "sssd_chat.generation"),
+    "sssd_chat.datastore.store": ("llama_cpp", "textual", "sssd_chat.drafting", "sssd_chat.llama"),
+    "sssd_chat.documents": ("llama_cpp", "textual", "numpy", "lxml", "pypdf", "sssd_chat.paths"),
     "sssd_chat.llama.target": ("textual", "sssd_chat.drafting", "sssd_chat.generation"),
     "sssd_chat.models.resolve": ("textual", "llama_cpp", "sssd_chat.generation"),
     "sssd_chat.generation.loading": ("textual", "llama_cpp", "sssd_chat.conversation"),
