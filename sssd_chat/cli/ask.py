@@ -38,6 +38,11 @@ def parser() -> argparse.ArgumentParser:
     shared.add_answer_options(result)
     group = result.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print one object with the statistics")
+    group.add_argument(
+        "--show-thinking",
+        action="store_true",
+        help="print what the model thinks before its answer, too",
+    )
     group.add_argument("--quiet", action="store_true", help="print the answer and nothing else")
     return result
 
@@ -104,6 +109,7 @@ def _answer_and_keep(
     try:
         session = ChatSession(loaded, shared.chat_settings(options, config, keeper.system))
         session.restore([(turn.role, turn.text) for turn in keeper.earlier])
+        keeper.resume_state(session)
         keeper.question(question, session, loaded.model.vocabulary.fingerprint)
         for notice in (loaded.notice, session.template.notice, keeper.problem):
             _tell(notice, options)
@@ -111,6 +117,8 @@ def _answer_and_keep(
         if learner is not None:
             _learn(learner, keeper, generation)
         _report(options, loaded, session.answer(generation), generation, keeper, times)
+        session.finish(question, generation)
+        keeper.keep_state(session)
         if generation.stopped_by is not None and generation.stopped_by.value == "cancelled":
             return INTERRUPTED
         return 0
@@ -151,9 +159,9 @@ def _write(
     interrupt: Interrupt,
 ) -> Generation[State]:
     """Runs the answer; keeps it, and writes it as it comes when stdout is a terminal."""
-    from sssd_chat.text import for_display
+    from sssd_chat.cli.printing import AnswerPrinter
 
-    streams = sys.stdout.isatty() and not options.json
+    printer = None if options.json else AnswerPrinter(options.show_thinking)
     show_progress = not options.quiet and sys.stderr.isatty()
 
     def reading(done: int, total: int) -> bool:
@@ -164,27 +172,21 @@ def _write(
     generation: Generation[State] = session.begin(question, reading)
     if show_progress:
         show_status("")
-    for step in session.steps(generation):
-        if streams:
-            sys.stdout.write(for_display(step.text))
-            sys.stdout.flush()
+    for part in session.steps(generation):
+        if printer is not None:
+            printer.add(part)
         if interrupt.came and not generation.is_finished:
-            rest = session.cancel(generation).text
-            if streams:
-                sys.stdout.write(for_display(rest))
+            rest = session.cancel(generation)
+            if printer is not None:
+                printer.add(rest)
         if not generation.is_finished:
             keeper.checkpoint(session, generation)
     had_problem = bool(keeper.problem)
     keeper.finish(session, generation)
     if not had_problem:
         _tell(keeper.problem, options)
-    if not options.json:
-        text = session.answer(generation).text
-        if not streams:
-            sys.stdout.write(text)
-        if text and not text.endswith("\n"):
-            sys.stdout.write("\n")
-        sys.stdout.flush()
+    if printer is not None:
+        printer.finish(session.answer(generation))
     return generation
 
 

@@ -19,6 +19,8 @@ def parser() -> argparse.ArgumentParser:
     _add_replay(kinds)
     _add_record(kinds)
     _add_live(kinds)
+    _add_turn(kinds)
+    _add_datastore(kinds)
     return result
 
 
@@ -101,15 +103,59 @@ def _add_live(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     live.add_argument("--json", action="store_true", help="print one object")
 
 
+def _add_turn(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    turn = kinds.add_parser(
+        "turn",
+        help="time to the first token in a long chat against an empty one",
+        description="Times how long the first token of an answer takes in a long chat, in an empty "
+        "one, and when the message was read while it was typed; interleaved, with the same text.",
+    )
+    shared.add_model_options(turn)
+    turn.add_argument("--chat-tokens", type=shared.whole(16), default=3000, metavar="N")
+    turn.add_argument("--message-tokens", type=shared.whole(1), default=60, metavar="N")
+    turn.add_argument("--repeats", type=shared.whole(1), default=6, metavar="N")
+    turn.add_argument("--json", action="store_true", help="print one object")
+
+
+def _add_datastore(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    datastore = kinds.add_parser(
+        "datastore",
+        help="build, search and open a datastore of made-up text, without a model",
+        description="Builds a datastore of made-up text in a temporary folder and measures how "
+        "fast it is built, grows, is searched and is opened, and what it takes on the disk.",
+    )
+    datastore.add_argument(
+        "--tokens", type=shared.whole(1000), default=10_000_000, metavar="N", help="default: 10 M"
+    )
+    datastore.add_argument(
+        "--segments",
+        type=shared.whole(1, 100),
+        default=1,
+        metavar="K",
+        help="spread the text over K collections, whose segments are never merged (default: 1)",
+    )
+    datastore.add_argument("--json", action="store_true", help="print one object")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
     options = parser().parse_args(arguments)
+    from sssd_chat.logs import start_logging
+
     if options.kind == "replay":
         from sssd_chat.cli import bench_replay
 
         return bench_replay.run(options)
+    if options.kind == "datastore":
+        from sssd_chat.cli import bench_datastore
+
+        return bench_datastore.run(options)
+    if options.kind == "turn":
+        from sssd_chat.cli import bench_turn
+
+        start_logging()
+        return bench_turn.turn(options)
     from sssd_chat.cli import bench_live
-    from sssd_chat.logs import start_logging
 
     start_logging()
     return bench_live.record(options) if options.kind == "record" else bench_live.live(options)

@@ -78,6 +78,20 @@ class Keeper:
         kept = self._recorder.answer(text, generation.tokens, status, *particulars)
         self.turn = kept.result()
 
+    def resume_state(self, session: ChatSession) -> None:
+        """Takes the kept state of the chat that goes on, so that it need not be read again."""
+        from sssd_chat.conversation.kept_states import resume_state
+
+        if self._recorder is not None:
+            resume_state(session, self._recorder)
+
+    def keep_state(self, session: ChatSession) -> None:
+        """Keeps the state of the chat for the next question to it."""
+        from sssd_chat.conversation.kept_states import keep_state
+
+        if self._recorder is not None:
+            keep_state(session, self._recorder)
+
     def close(self) -> None:
         """Closes the history."""
         if self._recorder is not None:

@@ -42,7 +42,6 @@ from sssd_chat.errors import UserError
 if TYPE_CHECKING:
     from sssd_chat.conversation.learning import Learner, LearningSettings
     from sssd_chat.conversation.session import ChatSession, ChatSettings
-    from sssd_chat.conversation.state_cache import StateCache
     from sssd_chat.generation.engine import Generation
     from sssd_chat.generation.loading import EngineSettings, LoadedEngine, State
 
@@ -109,7 +108,6 @@ class EngineThread:
         self._draft = ""
         self._reused: int | None = None
         self._left_out = 0
-        self._states: StateCache | None = None
         self._problem_told = False
         self._learning_problem = ""
         self._next_save = time.monotonic() + _SAVE_SECONDS
@@ -211,7 +209,9 @@ class EngineThread:
             return not self._closing.is_set()
 
         try:
-            loaded = load_engine(self._engine_settings(), progress)
+            reads_ahead = self._chat_settings().read_ahead
+            settings = replace(self._engine_settings(), reads_ahead=reads_ahead)
+            loaded = load_engine(settings, progress)
         except UserError as error:
             self._emit(ModelFailed(str(error)))
             return None
@@ -289,21 +289,18 @@ class EngineThread:
 
     def _resume_state(self, session: ChatSession) -> None:
         """A chat that goes on need not be read again if its state was kept."""
-        from sssd_chat.conversation.state_cache import StateCache
+        from sssd_chat.conversation.kept_states import resume_state
 
-        if self._recorder is None:
-            return
-        megabytes = session.settings.state_cache_megabytes
-        self._states = StateCache(paths.state_cache_folder(), megabytes)
-        chat = self._recorder.chat
-        if chat is not None and session.resume_state(self._states, chat):
+        if self._recorder is not None and resume_state(session, self._recorder):
             self._emit(ContextFilled(session.context_tokens))
             self._tell_left_out(session)
 
     def _keep_state(self, session: ChatSession) -> None:
-        chat = self._recorder.chat if self._recorder is not None else None
-        if self._states is not None and chat is not None:
-            session.keep_state(self._states, chat)
+        """The chat is left."""
+        from sssd_chat.conversation.kept_states import keep_state
+
+        if self._recorder is not None:
+            keep_state(session, self._recorder)
 
     def _tell_left_out(self, session: ChatSession) -> None:
         if session.turns_left_out != self._left_out:

@@ -41,6 +41,8 @@ class EngineSettings:
     """None offloads all layers where the build can."""
     sequences: int = 1
     """Conversations at once."""
+    reads_ahead: bool = False
+    """Whether prompts are to be read while they are typed."""
     cost_folder: Path | None = None
     """Where measured step costs are kept; None for nowhere."""
     experience_folder: Path | None = None
@@ -109,7 +111,13 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     model = Model(settings.path, gpu_layers=settings.gpu_layers, progress=progress)
     try:
         target = Target(
-            model, TargetSettings(settings.context_length, settings.threads, settings.sequences)
+            model,
+            TargetSettings(
+                settings.context_length,
+                settings.threads,
+                settings.sequences,
+                settings.reads_ahead,
+            ),
         )
     except BaseException:
         model.close()

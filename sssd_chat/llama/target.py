@@ -24,6 +24,7 @@ import numpy as np
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
+from sssd_chat.llama.chunks import Chunks
 from sssd_chat.llama.model import Model
 from sssd_chat.llama.runtime import (
     api,
@@ -63,6 +64,9 @@ class TargetSettings:
     """None for the number of physical cores."""
     sequences: int = 1
     """Conversations that can be alive at once."""
+    reads_ahead: bool = False
+    """Whether prompts are to be read while they are typed: their beginnings are then read in
+    smaller chunks, with `read_ahead` and without."""
 
 
 class Tree(Protocol):
@@ -87,6 +91,7 @@ class Target:
         model.check_context(self.context_length, settings.sequences)
         self.can_verify_trees = model.can_roll_back
         self._max_sequences = settings.sequences
+        self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
         self._ids = settings.sequences
         if self.can_verify_trees:
             self._ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
@@ -139,9 +144,7 @@ class Target:
         return self._ids // self._max_sequences - 1
 
     @property
-    def _chunk(self) -> int:
-        """Tokens of a prompt between two looks at the cancel flag. It does not follow the clock:
-        kernels round by the size of the batch, and the same prompt must give the same logits."""
+    def _chunk_size(self) -> int:
         if self.model.on_gpu:
             return _BATCH_TOKENS
         return 128 if self.model.parameters <= _SMALL_MODEL else 64
@@ -217,11 +220,12 @@ class Target:
         if not 0 < len(tokens) <= self.context_length:
             raise ValueError(f"{len(tokens)} tokens do not fit into {self.context_length}")
         # The last token is always read: its logits are wanted.
-        done = self._rewind_to_border(sequence, tokens, len(tokens) - 1)
+        start, done = self._rewind_to_border(sequence, tokens, len(tokens) - 1)
         while done < len(tokens):
             if on_progress is not None and not on_progress(done):
                 return False
-            done += self._read(sequence, tokens[done : done + self._chunk], done, len(tokens))
+            part = tokens[done : done + self._chunks.at(done - start)]
+            done += self._read(sequence, part, done, len(tokens))
         sequence.ahead_from = None
         sequence.first_output = len(self._batch) - 1
         if on_progress is not None:
@@ -235,20 +239,25 @@ class Target:
         that `prefill` will make of it, so that the logits are the same with and without. What is
         left of the last chunk waits for `prefill`. `keep_going` is asked before each chunk.
         Returns the tokens of the text that are there."""
-        shared = self._border(sequence, tokens, len(tokens))
         end = min(len(tokens), self.context_length)
-        if end - shared < self._chunk or not keep_going():
-            return shared
-        done = self._rewind_to_border(sequence, tokens, end)
-        while end - done >= self._chunk and keep_going():
-            done += self._read(sequence, tokens[done : done + self._chunk], done, -1)
+        there = self._border(sequence, tokens, end)
+        begun = sequence.ahead_from
+        start = there if begun is None else min(begun, there)
+        if end - there < self._chunks.at(there - start) or not keep_going():
+            return there
+        start, done = self._rewind_to_border(sequence, tokens, end)
+        while end - done >= (size := self._chunks.at(done - start)) and keep_going():
+            done += self._read(sequence, tokens[done : done + size], done, -1)
         return done
 
-    def _rewind_to_border(self, sequence: TargetSequence, tokens: Sequence[int], most: int) -> int:
+    def _rewind_to_border(
+        self, sequence: TargetSequence, tokens: Sequence[int], most: int
+    ) -> tuple[int, int]:
+        """Shortens the text to a border; where the chunks of the prompt begin, and the length."""
         done = self.rewind(sequence, self._border(sequence, tokens, most))
-        if sequence.ahead_from is None or done < sequence.ahead_from:
-            sequence.ahead_from = done
-        return done
+        start = done if sequence.ahead_from is None else min(sequence.ahead_from, done)
+        sequence.ahead_from = start
+        return start, done
 
     def _border(self, sequence: TargetSequence, tokens: Sequence[int], most: int) -> int:
         """How much of the text in the cache is the beginning of `tokens`, at most `most`. In what
@@ -257,7 +266,7 @@ class Target:
         start = sequence.ahead_from
         if start is None or shared <= start:
             return shared
-        return start + (shared - start) // self._chunk * self._chunk
+        return start + self._chunks.border(shared - start)
 
     def _read(
         self, sequence: TargetSequence, part: Sequence[int], position: int, total: int

@@ -54,16 +54,20 @@ class Chunks:
         return self._decode(sequence, part, position, total)
 
 
+@pytest.mark.parametrize("small_chunks", [True, False])
 @pytest.mark.parametrize("architecture", [*Architecture])
 def test_answers_are_the_same_with_and_without(
-    load_tiny: LoadTiny, architecture: Architecture
+    load_tiny: LoadTiny, architecture: Architecture, small_chunks: bool
 ) -> None:
     """The logits bit by bit, whatever was typed, changed and interrupted, and the chunks of the
     prompt, on which the bits depend in larger models."""
     # An engine each, and no drafts, whose sizes follow the clock: bits depend on the place of a
     # token in the cache, too.
     settings = ChatSettings(generation=GenerationSettings(max_tokens=30, drafting=False))
-    engines = [load_tiny(architecture, 2048, chat_template=CHATML_TEMPLATE) for _ in range(2)]
+    engines = [
+        load_tiny(architecture, 2048, chat_template=CHATML_TEMPLATE, reads_ahead=small_chunks)
+        for _ in range(2)
+    ]
     plain, ahead = (ChatSession(loaded, settings) for loaded in engines)
     chunks = [Chunks(loaded.target) for loaded in engines]
     rng = random.Random(9)
