@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LISTED = 50
 _FOUND = 20
 _FORMATS = ("md", "json", "sharegpt")
+_LARGE_BYTES = 200_000_000
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -184,6 +185,8 @@ def _delete(options: argparse.Namespace) -> int:
     if not options.yes and sys.stdin.isatty() and not _confirmed(chats):
         _say("nothing was deleted.")
         return 1
+    if paths.history_file().stat().st_size > _LARGE_BYTES:
+        _say("the history is large; writing it anew without the text takes a while.")
     forget_chats([chat.id for chat in chats])
     for chat in chats:
         _say(f"deleted chat {chat.id}, {_shown(chat.title)}")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from sssd_chat.conversation.history.opening import transaction
+from sssd_chat.conversation.history.opening import BUSY_SECONDS, transaction
 from sssd_chat.conversation.history.schema import backups_of
 from sssd_chat.conversation.history.search_index import SearchIndex
 from sssd_chat.errors import UserError
+
+_READER_SECONDS = 10.0
+"""Reading takes milliseconds; who reads for longer has been forgotten about."""
 
 
 def note_deletion(connection: sqlite3.Connection) -> None:
@@ -50,5 +53,9 @@ def erase(connection: sqlite3.Connection, index: SearchIndex, path: Path) -> Non
 def _empty_log(connection: sqlite3.Connection) -> bool:
     """Moves the write-ahead log into the database and cuts it to nothing; False when a reader is in
     the way. There is nothing to do for a database without one."""
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    connection.execute(f"PRAGMA busy_timeout = {int(1000 * _READER_SECONDS)}")
+    try:
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
     return not busy

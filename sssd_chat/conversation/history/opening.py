@@ -11,8 +11,9 @@ from sssd_chat.conversation.history.schema import SCHEMA_VERSION, bring_up_to_da
 from sssd_chat.errors import UserError
 from sssd_chat.files import make_private_folder
 
-_BUSY_SECONDS = 60.0
-"""How long one program waits for another; erasing in a large history takes that long."""
+BUSY_SECONDS = 300.0
+"""How long one program waits for another. Mostly it is milliseconds, but after a deletion the file
+is written anew, which takes half a minute for a million turns."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -23,7 +24,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     make_private_folder(path.parent)
     path.touch(mode=0o600)
     connection = sqlite3.connect(
-        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
         _prepare(connection, path)
