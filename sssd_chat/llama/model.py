@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,7 @@ class Model:
 
         callback = lib.llama_progress_callback(on_progress)
         params.progress_callback = callback
-        forget_log()
-        pointer = lib.llama_model_load_from_file(os.fsencode(self.path), params)
+        pointer = _read(self.path, params)
         if stopped:
             if pointer:
                 lib.llama_model_free(pointer)
@@ -192,6 +192,35 @@ class Model:
             )
         if not self.on_gpu:
             _check_memory(self.path, MemoryNeed(0, sequences * self.context_bytes(context_length)))
+
+
+@contextlib.contextmanager
+def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
+    """The vocabulary of a model file, without its weights: read in a moment and with little memory,
+    whatever the size of the model. It must not be used after the block.
+
+    Raises UserError when the file is missing, damaged, of an unsupported architecture, or holds no
+    vocabulary.
+    """
+    read_header(path)
+    lib = api()
+    params = lib.llama_model_default_params()
+    params.vocab_only = True
+    pointer = _read(path, params)
+    if not pointer:
+        raise UserError(_why_not_loaded(path, recent_log()))
+    try:
+        if lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(pointer)) == 0:
+            raise UserError(f"{path.name} holds no vocabulary; text cannot be prepared for it.")
+        yield Vocabulary(pointer)
+    finally:
+        lib.llama_model_free(pointer)
+
+
+def _read(path: Path, params: Any) -> Any:
+    """The llama_model pointer; null when it could not be loaded, and `recent_log` tells why."""
+    forget_log()
+    return api().llama_model_load_from_file(os.fsencode(path), params)
 
 
 def _check_memory(path: Path, need: MemoryNeed) -> None:

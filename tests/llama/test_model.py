@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from sssd_chat.errors import UserError
-from sssd_chat.llama.model import LoadCancelled, Model
+from sssd_chat.llama.model import LoadCancelled, Model, open_vocabulary
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 
 
@@ -90,3 +90,22 @@ def test_which_models_can_take_a_token_back(models: Path, architecture: Architec
     assert model.can_roll_back is architecture.can_roll_back
     assert (model.window > 0) is (architecture is Architecture.GEMMA3)
     model.close()
+
+
+def test_a_vocabulary_is_read_without_the_weights(models: Path) -> None:
+    path = tiny_model(models)
+    whole = Model(path)
+    try:
+        expected = whole.vocabulary.fingerprint
+    finally:
+        whole.close()
+    with open_vocabulary(path) as vocabulary:
+        assert vocabulary.fingerprint == expected
+        assert vocabulary.detokenize(vocabulary.tokenize("the text")) == b"the text"
+
+
+def test_a_vocabulary_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "text.gguf"
+    path.write_text("just some text, long enough to be read")
+    with pytest.raises(UserError, match="not a GGUF"), open_vocabulary(path):
+        pass

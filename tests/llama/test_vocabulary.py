@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from sssd_chat.llama.vocabulary import PieceDecoder, Vocabulary
@@ -93,3 +94,11 @@ def test_an_unfinished_character_is_replaced_at_the_end() -> None:
     decoder = PieceDecoder()
     assert decoder.feed("🙂".encode()[:3]) == ""
     assert decoder.finish() == "\ufffd"
+
+
+def test_an_array_holds_the_same_tokens(vocabulary: Vocabulary) -> None:
+    rng = random.Random(3)
+    for text in ["", *(random_text(rng) for _ in range(50))]:
+        tokens = vocabulary.tokenize_array(text)
+        assert tokens.dtype == np.uint32
+        assert tokens.tolist() == vocabulary.tokenize(text)
