@@ -110,14 +110,15 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
-    import sqlite3
-
-    from sssd_chat.logs import start_logging
-
     command = parser()
     options = command.parse_args(arguments)
     if options.kind == "export" and bool(options.ids) == options.all:
         command.error("export takes the numbers of chats, or --all")
+
+    import sqlite3
+
+    from sssd_chat.logs import start_logging
+
     start_logging()
     if options.kind == "delete":
         return _delete(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -9,11 +10,12 @@ import subprocess
 import sys
 import textwrap
 import threading
+from array import array
 from pathlib import Path
 
 import pytest
 
-from sssd_chat.conversation.history import ChatRecorder, History, StoredTurn
+from sssd_chat.conversation.history import ChatRecorder, History, NoSuchChat, StoredTurn
 from sssd_chat.errors import UserError
 
 
@@ -59,6 +61,62 @@ def test_a_chat_goes_on_where_it_was(path: Path) -> None:
     recorder.question("more", "", "tiny")
     recorder.close()
     assert [turn.text for turn in stored(path)] == ["hello", "good", "more"]
+
+
+def test_any_chat_goes_on_with_its_system_prompt(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    recorder.question("one", "be kind", "tiny")
+    chat = recorder.chat
+    recorder.new_chat()
+    assert recorder.chat is None
+    recorder.question("two", "", "tiny")
+    recorder.close()
+    recorder = ChatRecorder(path, chat=chat)
+    assert [turn.text for turn in recorder.earlier()] == ["one"]
+    assert (recorder.chat, recorder.system) == (chat, "be kind")
+    recorder.close()
+    recorder = ChatRecorder(path, chat=99)
+    with pytest.raises(NoSuchChat):
+        recorder.earlier()
+    recorder.close()
+
+
+def test_the_number_of_an_answer_comes_when_it_is_kept(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    assert recorder.answer("to nothing", [], "done").result() is None
+    recorder.question("hello", "", "tiny", "0123456789abcdef")
+    first = recorder.answer("go", [1], "streaming")
+    last = recorder.answer("good", [1, 2], "done", '{"a": 1}', '{"b": 2}')
+    assert first.result() == last.result() == 2
+    recorder.close()
+    with contextlib.closing(History(path)) as history:
+        (answer,) = history.answers()
+        assert (answer.turn, answer.text, answer.tokens) == (2, "good", array("i", [1, 2]))
+        assert answer.fingerprint == "0123456789abcdef"
+        record = history.branch(answer.chat)[-1]
+        assert (record.parameters, record.statistics) == ('{"a": 1}', '{"b": 2}')
+
+
+def test_two_that_go_on_with_one_chat_make_branches(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    recorder.question("hello", "", "tiny")
+    recorder.answer("good", [1], "done")
+    recorder.close()
+    recorders = [ChatRecorder(path, resume=True) for _ in range(2)]
+    for recorder in recorders:
+        recorder.earlier()
+    for name, recorder in zip("ab", recorders, strict=True):
+        recorder.question(f"question {name}", "", "tiny")
+    for name, recorder in zip("ab", recorders, strict=True):
+        recorder.answer(f"answer {name}", [2], "done")
+        recorder.close()
+    with contextlib.closing(History(path)) as history:
+        (chat,) = history.chats()
+        assert chat.turns == 6
+        records = {record.text: record for record in history.records(chat.id)}
+        for name in "ab":
+            assert records[f"answer {name}"].parent == records[f"question {name}"].id
+            assert records[f"question {name}"].parent == records["good"].id
 
 
 def test_a_new_chat_is_a_chat_of_its_own(path: Path) -> None:
