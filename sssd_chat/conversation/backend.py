@@ -7,13 +7,11 @@ between chunks of the prompt and between steps.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,11 +34,11 @@ from sssd_chat.conversation.events import (
     TurnsLeftOut,
 )
 from sssd_chat.conversation.history import ChatRecorder, StoredTurn
-from sssd_chat.conversation.history.particulars import particulars_of
+from sssd_chat.conversation.keeping import ChatKeeping
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
-    from sssd_chat.conversation.learning import Learner, LearningSettings
+    from sssd_chat.conversation.learning import LearningSettings
     from sssd_chat.conversation.session import ChatSession, ChatSettings
     from sssd_chat.generation.engine import Generation
     from sssd_chat.generation.loading import EngineSettings, LoadedEngine, State
@@ -50,9 +48,6 @@ log = logging.getLogger(__name__)
 _WAITING_EVENTS = 1024
 _CHECKPOINT_SECONDS = 1.0
 _SAVE_SECONDS = 120.0
-_KEEPING_SECONDS = 5.0
-"""How long a finished answer is waited for to be on the disk before it is learned from. What takes
-longer is learned at the next start."""
 _TYPING_PAUSE_SECONDS = 0.2
 """After so long without a key, what stands in the prompt is read ahead."""
 
@@ -95,21 +90,18 @@ class EngineThread:
         after, and kept answers join it."""
         self._engine_settings = engine_settings
         self._chat_settings = chat_settings
-        self._recorder = recorder
-        self._learning = learning
-        self._learner: Learner | None = None
+        self._keeping = ChatKeeping(
+            recorder, learning, lambda message: self._emit(Notice(message, "warning"))
+        )
         self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()
         self._events: queue.Queue[Event] = queue.Queue(_WAITING_EVENTS)
         self._cancelled = threading.Event()
         self._closing = threading.Event()
         self._drafting_wanted = True
         self._busy = threading.Event()
-        self._fingerprint = ""
         self._draft = ""
         self._reused: int | None = None
         self._left_out = 0
-        self._problem_told = False
-        self._learning_problem = ""
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
@@ -180,25 +172,22 @@ class EngineThread:
                 self._refuse_questions()
                 return
             try:
-                self._start_learning(loaded)
+                self._keeping.open(loaded)
                 self._serve(loaded, earlier)
             finally:
-                if self._learner is not None:
-                    self._learner.close()
+                self._keeping.close_learning()
                 loaded.close()
         except Exception:
             log.exception("the engine thread failed")
             self._emit(ModelFailed(_inside_problem()))
         finally:
-            if self._recorder is not None:
-                self._recorder.close()
+            self._keeping.close()
 
     def _restore(self) -> list[StoredTurn]:
         """The turns of the chat that goes on, which the screen can show while the model loads."""
-        earlier = [] if self._recorder is None else self._recorder.earlier()
+        earlier = self._keeping.earlier()
         if earlier:
             self._emit(ChatRestored(tuple(map(describe_turn, earlier))))
-        self._tell_problem()
         return earlier
 
     def _load(self) -> LoadedEngine | None:
@@ -235,7 +224,6 @@ class EngineThread:
             self._emit(ModelFailed(str(error)))
             self._refuse_questions()
             return
-        self._fingerprint = loaded.model.vocabulary.fingerprint
         session.restore([(turn.role, turn.text) for turn in earlier])
         if not session.settings.generation.drafting:
             self._drafting_wanted = False
@@ -243,7 +231,9 @@ class EngineThread:
         for notice in (loaded.notice, session.template.notice):
             if notice:
                 self._emit(Notice(notice))
-        self._resume_state(session)
+        if self._keeping.resume(session):
+            self._emit(ContextFilled(session.context_tokens))
+            self._tell_left_out(session)
         while not isinstance(command := self._next_command(session), _Close):
             if isinstance(command, _Send):
                 self._answer(session, command.text)
@@ -251,14 +241,13 @@ class EngineThread:
                 self._busy.clear()
             else:
                 self._begin_anew(session)
-        self._keep_state(session)
+        self._keeping.leave(session)
 
     def _begin_anew(self, session: ChatSession) -> None:
-        self._keep_state(session)
+        self._keeping.leave(session)
         session.reset()
         self._left_out = 0
-        if self._recorder is not None:
-            self._recorder.new_chat()
+        self._keeping.new_chat()
 
     # Between two answers
 
@@ -287,21 +276,6 @@ class EngineThread:
             log.exception("reading ahead failed")
         self._emit(ContextFilled(session.context_tokens))
 
-    def _resume_state(self, session: ChatSession) -> None:
-        """A chat that goes on need not be read again if its state was kept."""
-        from sssd_chat.conversation.kept_states import resume_state
-
-        if self._recorder is not None and resume_state(session, self._recorder):
-            self._emit(ContextFilled(session.context_tokens))
-            self._tell_left_out(session)
-
-    def _keep_state(self, session: ChatSession) -> None:
-        """The chat is left."""
-        from sssd_chat.conversation.kept_states import keep_state
-
-        if self._recorder is not None:
-            keep_state(session, self._recorder)
-
     def _tell_left_out(self, session: ChatSession) -> None:
         if session.turns_left_out != self._left_out:
             self._left_out = session.turns_left_out
@@ -320,7 +294,7 @@ class EngineThread:
         if self._cancelled.is_set():
             self._emit(AnswerDone("", StoppedBy.CANCELLED, AnswerStatistics()))
             return
-        self._record_question(session, question)
+        self._keeping.question(session, question)
         generation = None
         self._reused = None
         try:
@@ -336,11 +310,11 @@ class EngineThread:
             return
         stopped_by = generation.stopped_by or StoppedBy.CANCELLED
         status = "stopped" if stopped_by is StoppedBy.CANCELLED else "done"
-        kept = self._record_answer(session, generation, status)
+        kept = self._keeping.answer(session, generation, status)
         answer = session.answer(generation)
         statistics = generation.statistics.copy()
         self._emit(AnswerDone(answer.text, stopped_by, statistics, answer.thinking))
-        self._learn(generation, kept)
+        self._keeping.learn(generation, kept)
 
     def _fail(
         self, message: str, session: ChatSession, generation: Generation[State] | None
@@ -348,7 +322,7 @@ class EngineThread:
         if generation is None:
             self._emit(AnswerFailed(message))
             return
-        self._record_answer(session, generation, "failed")
+        self._keeping.answer(session, generation, "failed")
         answer = session.answer(generation)
         self._emit(AnswerFailed(message, answer.text, answer.thinking))
 
@@ -374,58 +348,12 @@ class EngineThread:
             self._emit(AnswerStep(text, step.statistics, statistics, thinking))
             self._follow_switch(generation)
             if time.monotonic() >= checkpoint:
-                self._record_answer(session, generation, "streaming")
+                self._keeping.answer(session, generation, "streaming")
                 checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
 
     def _follow_switch(self, generation: Generation[State]) -> None:
         if generation.settings.drafting != self._drafting_wanted:
             generation.settings = replace(generation.settings, drafting=self._drafting_wanted)
-
-    # Keeping the chat
-
-    def _record_question(self, session: ChatSession, question: str) -> None:
-        if self._recorder is not None:
-            self._recorder.question(
-                question, session.settings.system, session.model_name, self._fingerprint
-            )
-            self._tell_problem()
-
-    def _tell_problem(self) -> None:
-        """Once is enough: the chat goes on without being kept."""
-        if self._recorder is not None and self._recorder.problem and not self._problem_told:
-            self._problem_told = True
-            self._emit(Notice(self._recorder.problem, "warning"))
-
-    def _record_answer(
-        self, session: ChatSession, generation: Generation[State], status: str
-    ) -> Future[int | None] | None:
-        if self._recorder is None:
-            return None
-        text = session.written(generation)
-        return self._recorder.answer(text, generation.tokens, status, *particulars_of(generation))
-
-    # Learning from it
-
-    def _start_learning(self, loaded: LoadedEngine) -> None:
-        if self._learning is not None and loaded.datastore is not None:
-            from sssd_chat.conversation.learning import Learner
-
-            settings = self._learning()
-            self._learner = Learner(loaded.datastore, loaded.model.vocabulary, settings)
-            self._learner.start()
-
-    def _learn(self, generation: Generation[State], kept: Future[int | None] | None) -> None:
-        """The history is the truth: what it could not keep is not learned either."""
-        if self._learner is None:
-            return
-        self._learner.count(generation.statistics)
-        with contextlib.suppress(TimeoutError):
-            turn = None if kept is None else kept.result(_KEEPING_SECONDS)
-            if self._recorder is not None and self._recorder.chat is not None and turn is not None:
-                self._learner.learn(self._recorder.chat, turn, generation.tokens)
-        if self._learner.problem and self._learner.problem != self._learning_problem:
-            self._learning_problem = self._learner.problem
-            self._emit(Notice(self._learning_problem, "warning"))
 
 
 def _inside_problem() -> str:

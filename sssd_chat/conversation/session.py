@@ -262,6 +262,8 @@ class ChatSession:
         tokens = tuple(sequence.tokens)
         if len(tokens) < LEAST_TOKENS or tokens == self._kept:
             return
+        if not states.has_room_for(target.state_size(sequence)):
+            return
         placeholders = dict(self.template.user_text.placeholders)
         states.store(
             KeptState(

@@ -63,6 +63,10 @@ class StateCache:
         self._folder = folder
         self._limit = megabytes * 1_000_000
 
+    def has_room_for(self, size: int) -> bool:
+        """Whether a state of so many bytes could be kept at all."""
+        return 0 < size < self._limit
+
     def store(self, state: KeptState) -> None:
         """Keeps a state; the earlier one of the chat in this model is replaced. A state that is
         larger than the cache, and a disk that refuses, are only logged."""

@@ -10,9 +10,14 @@ import numpy as np
 Buffer = bytes | bytearray | memoryview
 
 
+def state_size(lib: Any, context: Any, sequence: int) -> int:
+    """Bytes of the state of a sequence (llama_state_seq_get_size)."""
+    return int(lib.llama_state_seq_get_size(context, sequence))
+
+
 def state_bytes(lib: Any, context: Any, sequence: int) -> memoryview:
     """The state of a sequence (llama_state_seq_get_data). Empty when llama.cpp gave none."""
-    size: int = lib.llama_state_seq_get_size(context, sequence)
+    size = state_size(lib, context, sequence)
     state = np.empty(size, dtype=np.uint8)
     written: int = lib.llama_state_seq_get_data(context, _pointer(state), size, sequence)
     return state.data[:written]

@@ -36,7 +36,7 @@ from sssd_chat.llama.runtime import (
 )
 from sssd_chat.llama.sampler import Logits
 from sssd_chat.llama.sequence import Branch, TargetSequence
-from sssd_chat.llama.sequence_state import Buffer, set_state, state_bytes
+from sssd_chat.llama.sequence_state import Buffer, set_state, state_bytes, state_size
 
 DEFAULT_CONTEXT = 8192
 """Tokens of context when neither the user nor the model asks for fewer."""
@@ -285,6 +285,10 @@ class Target:
         """What a kept state depends on besides the model file: it fits contexts of this kind."""
         shape = (self.context_length, self.can_verify_trees, self.model.on_gpu)
         return f"{shape} {llama_version()} {build_features()}"
+
+    def state_size(self, sequence: TargetSequence) -> int:
+        """Bytes that `save_state` would give."""
+        return state_size(self._api, self._context, sequence.id)
 
     def save_state(self, sequence: TargetSequence) -> memoryview:
         """The KV state of the text as bytes; empty when it cannot be had."""
