@@ -18,6 +18,7 @@ COMMANDS = {
     "chats": "list, search, show, rename, delete, export and import chats",
     "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
+    "datastore": "what drafts come from: list, check, rebuild, forget, audit",
     "bench": "measure drafting, on recordings or live",
 }
 """Name and purpose of each command; `sssd_chat.cli.NAME` holds it. Without a command the chat

@@ -1,14 +1,29 @@
-"""Forgetting chats everywhere."""
+"""Forgetting everywhere: the truth first, then everything that was made from it.
+
+A crash in the middle leaves nothing that comes back: an index drops what the truth does not hold
+any more when it is brought up to date, and forgetting again finishes what was begun.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sssd_chat import paths
 from sssd_chat.conversation.history import History
+from sssd_chat.conversation.indexing import chat_of_key
 from sssd_chat.conversation.state_cache import StateCache
+from sssd_chat.datastore.document import CHATS, STARTER
+from sssd_chat.datastore.info import NotTheWriter
+from sssd_chat.datastore.savings import forget_savings
+from sssd_chat.datastore.store import Datastore
+from sssd_chat.datastore.texts import TextStore
+from sssd_chat.datastore.vocabularies import vocabulary_folders
 from sssd_chat.errors import UserError
+from sssd_chat.generation.forgetting import forget_learned_texts
+
+_WAIT_SECONDS = 60.0
+"""How long another program that writes to the datastore is asked to step back."""
 
 
 def forget_chat(chat: int) -> None:
@@ -20,23 +35,131 @@ def forget_chats(chats: Sequence[int]) -> None:
     """Deletes chats for real; when this returns, nothing on the disk holds their text.
 
     Raises NoSuchChat, and then nothing is deleted; UserError when something could not be erased
-    yet."""
+    yet: the chats are deleted then, and forgetting again finishes it."""
+    gone = set(chats)
+
+    def forget(store: Datastore) -> None:
+        store.forget(CHATS, [key for key in store.labels(CHATS) if chat_of_key(key) in gone])
+
     with contextlib.closing(History(paths.history_file())) as history:
-        for chat in chats:
+        for chat in gone:
             history.chat(chat)
-        # What was made from a chat goes first: while the chat is there, the command can be given
-        # again. Whatever else keeps something of chats belongs here.
-        _forget_states(chats)
-        history.delete_chats(chats)
+        problem = _problem_of(lambda: history.delete_chats(chats))
+    states = StateCache(paths.state_cache_folder(), 0)
 
-
-def _forget_states(chats: Sequence[int]) -> None:
-    states = StateCache(paths.state_cache_folder(), megabytes=0)
-    try:
-        for chat in chats:
+    def forget_states() -> None:
+        for chat in gone:
             states.forget(chat)
-    except OSError as error:
+
+    _erase(forget_states)
+    _forget_everywhere(forget)
+    if problem is not None:
+        raise problem
+
+
+def forget_collection(collection: str) -> int:
+    """Forgets an imported collection, or a starter collection, which does not come back by itself
+    then; returns how many documents it had.
+
+    Raises UserError when there is none of that name, or something could not be erased yet."""
+    if collection == CHATS:
         raise UserError(
-            f"The chats could not be deleted: {paths.state_cache_folder()} cannot be changed "
-            f"({error.strerror or error})."
-        ) from error
+            "The collection chats is made from the chats that are kept: forget single ones with "
+            "--chat ID, or everything with --all."
+        )
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        count = len(texts.digests(collection))
+        indexed = _documents_indexed(collection)
+        if not count and not indexed:
+            raise UserError(
+                f"There is no collection {collection}; `sssd-chat datastore list` shows those "
+                "there are."
+            )
+        if collection.startswith(f"{STARTER}/"):
+            texts.decline([collection])
+        texts.remove_collection(collection)
+        texts.erase()
+    _erase(lambda: forget_savings(paths.savings_file(), [collection]))
+    _forget_everywhere(lambda store: store.forget_collection(collection))
+    return count or indexed
+
+
+def forget_document(name: str, collection: str | None = None) -> int:
+    """Forgets an imported document with all its parts, in one collection or in all; returns how
+    many parts there were. Raises UserError as `forget_collection` does."""
+    count = 0
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        names = [collection] if collection is not None else texts.collections()
+        found = {place: texts.parts(place, name) for place in names}
+        for place, parts in found.items():
+            count += len(parts)
+            texts.remove(place, parts)
+        if not count:
+            where = "" if collection is None else f" in the collection {collection}"
+            raise UserError(f"There is no document {name}{where}.")
+        texts.erase()
+
+    def forget(store: Datastore) -> None:
+        for place, parts in found.items():
+            store.forget(place, parts)
+
+    _forget_everywhere(forget)
+    return count
+
+
+def forget_everything() -> None:
+    """Forgets all chats, all imported texts and everything that was made from them. Raises
+    UserError when something could not be erased yet."""
+    with contextlib.closing(History(paths.history_file())) as history:
+        problem = _problem_of(history.delete_everything)
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        texts.remove_everything()
+        texts.erase()
+    _erase(StateCache(paths.state_cache_folder(), 0).clear)
+    _erase(lambda: forget_savings(paths.savings_file()))
+    _forget_everywhere(Datastore.forget_everything)
+    if problem is not None:
+        raise problem
+
+
+def _problem_of(erase: Callable[[], None]) -> UserError | None:
+    """What the history could not erase yet; to be told after the rest was forgotten."""
+    try:
+        erase()
+    except UserError as error:
+        return error
+    return None
+
+
+def _forget_everywhere(forget: Callable[[Datastore], object]) -> None:
+    """Takes texts out of the experience, and out of the index of every vocabulary."""
+    _erase(lambda: forget_learned_texts(paths.experience_folder()))
+    for vocabulary in vocabulary_folders(paths.datastore_folder()):
+        store = Datastore(vocabulary.folder, _WAIT_SECONDS)
+        try:
+            forget(store)
+        except NotTheWriter:
+            raise UserError(
+                "Another program is writing to the datastore and does not step back: it is "
+                "forgotten there when that program has ended and this is done again."
+            ) from None
+        except OSError as error:
+            raise UserError(f"{vocabulary.folder} cannot be written: {error.strerror}.") from error
+        finally:
+            store.close()
+
+
+def _erase(erase: Callable[[], None]) -> None:
+    try:
+        erase()
+    except OSError as error:
+        raise UserError(f"{error.filename} could not be erased: {error.strerror}.") from error
+
+
+def _documents_indexed(collection: str) -> int:
+    most = 0
+    for vocabulary in vocabulary_folders(paths.datastore_folder()):
+        store = Datastore(vocabulary.folder)
+        most = max(most, len(store.labels(collection)))
+        store.close()
+    return most

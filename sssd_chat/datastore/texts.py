@@ -22,6 +22,15 @@ CREATE TABLE IF NOT EXISTS declined (collection TEXT PRIMARY KEY);
 """
 
 
+_PART = "\x1f"
+"""Stands between the name of a document and the number of its part; no file name has it."""
+
+
+def part_name(name: str, part: int) -> str:
+    """The name of a part of a document; the first one has the document's own."""
+    return name if part == 1 else f"{name}{_PART}{part}"
+
+
 @dataclass(frozen=True, slots=True)
 class StoredText:
     """A document of an imported collection."""
@@ -87,10 +96,12 @@ class TextStore:
         )
         return dict(rows.fetchall())
 
-    def collections_with(self, name: str) -> list[str]:
-        """The collections that have a document of this name."""
+    def parts(self, collection: str, name: str) -> list[str]:
+        """The names of a document and of its parts (see `part_name`) that a collection has."""
         rows = self._connection.execute(
-            "SELECT collection FROM texts WHERE name = ? ORDER BY 1", (name,)
+            "SELECT name FROM texts WHERE collection = ? AND (name = ? OR "
+            "substr(name, 1, length(?)) = ?) ORDER BY name",
+            (collection, name, f"{name}{_PART}", f"{name}{_PART}"),
         )
         return [row[0] for row in rows]
 
