@@ -121,6 +121,11 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="end the answer before this text; may be given several times",
     )
+    group.add_argument(
+        "--thinking",
+        action=argparse.BooleanOptionalAction,
+        help="ask the model to think first, or not to, where its chat template can",
+    )
     draft = group.add_mutually_exclusive_group()
     draft.add_argument(
         "--draft", action="store_true", default=None, help="draft, whatever the settings say"
@@ -232,6 +237,7 @@ def chat_settings(
     return ChatSettings(
         _first(options.system, _first(system, answer.system)),
         generation,
+        thinking=options.thinking,
         read_ahead=config.prefill.while_typing,
         read_ahead_on_battery=config.prefill.on_battery,
         state_cache_megabytes=config.state_cache.megabytes,
