@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sssd_chat import __version__, paths
 from sssd_chat.cli import options as shared
+from sssd_chat.cli.keeping import open_history
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,14 +73,14 @@ def run(arguments: Sequence[str]) -> int:
 def _recorder(options: argparse.Namespace, config: Config) -> ChatRecorder | None:
     """What keeps the chat; None when the settings want none kept. Raises UserError when a chat is
     to go on that there is not."""
-    from sssd_chat.conversation.history import ChatRecorder, History
+    from sssd_chat.conversation.history import ChatRecorder
 
     if not config.history.keep:
         if shared.wants_chat(options):
             raise UserError(shared.NONE_KEPT)
         return None
     if options.chat is not None:
-        with contextlib.closing(History(paths.history_file())) as history:
+        with contextlib.closing(open_history()) as history:
             history.chat(options.chat)
     return ChatRecorder(paths.history_file(), resume=options.resume, chat=options.chat)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sssd_chat import paths
 from sssd_chat.cli import options as shared
+from sssd_chat.cli.keeping import open_history
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
@@ -123,16 +124,10 @@ def run(arguments: Sequence[str]) -> int:
     if options.kind == "delete":
         return _delete(options)
     try:
-        with _history() as history:
+        with contextlib.closing(open_history()) as history:
             return _COMMANDS[options.kind](history, options)
     except sqlite3.OperationalError as error:
         raise UserError(f"{paths.history_file()} cannot be used: {error}.") from error
-
-
-def _history() -> contextlib.closing[History]:
-    from sssd_chat.conversation.history import History
-
-    return contextlib.closing(History(paths.history_file()))
 
 
 def _list(history: History, options: argparse.Namespace) -> int:
@@ -181,7 +176,7 @@ def _rename(history: History, options: argparse.Namespace) -> int:
 def _delete(options: argparse.Namespace) -> int:
     from sssd_chat.conversation.forgetting import forget_chats
 
-    with _history() as history:
+    with contextlib.closing(open_history()) as history:
         chats = [history.chat(chat) for chat in dict.fromkeys(options.ids)]
     if not options.yes and sys.stdin.isatty() and not _confirmed(chats):
         _say("nothing was deleted.")

@@ -11,12 +11,25 @@ from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
     from sssd_chat.config import Config
-    from sssd_chat.conversation.history import ChatRecorder, StoredTurn
+    from sssd_chat.conversation.history import ChatRecorder, History, StoredTurn
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.generation.engine import Generation
     from sssd_chat.generation.loading import State
 
 _CHECKPOINT_SECONDS = 1.0
+
+
+def open_history() -> History:
+    """The history of chats. Raises UserError when it cannot be used."""
+    import sqlite3
+
+    from sssd_chat import paths
+    from sssd_chat.conversation.history import History
+
+    try:
+        return History(paths.history_file())
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"{paths.history_file()} cannot be used: {error}.") from error
 
 
 class Keeper:

@@ -54,7 +54,11 @@ def _find(key: str) -> Setting:
 
 def _value(setting: Setting, words: str) -> Any:
     try:
+        # Bytes of the command line that are no text could not be written.
+        words.encode()
         return setting.checked(words if setting.kind is str else _parsed(words))
+    except UnicodeEncodeError as error:
+        raise UserError(f"{setting.key} cannot be set: the value is not UTF-8 text.") from error
     except ValueError as error:
         raise UserError(f"{setting.key} cannot be {words!r}: {error}.") from error
 

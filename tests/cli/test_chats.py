@@ -204,3 +204,11 @@ def test_a_history_that_cannot_be_read_is_told(home: Path, capsys: Capture) -> N
         error = capsys.readouterr().err
         assert "not a readable database" in error
         assert error.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_made_is_told(home: Path, capsys: Capture) -> None:
+    home.write_text("a file where the folder should be")
+    assert main(["chats", "list"]) == 1
+    error = capsys.readouterr().err
+    assert "history.db cannot be used" in error
+    assert error.count("\n") == 1

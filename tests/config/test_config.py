@@ -146,6 +146,7 @@ def test_a_linked_file_stays_a_link(file: Path, tmp_path: Path) -> None:
         ("", "screen.bell", "yes", "expected true or false"),
         ("", "model.folders", "here", "expected a list of texts"),
         ("", "answer.topp", "2", "There is no setting answer.topp; did you mean answer.top_p?"),
+        ("", "answer.system", "a\udcff", "answer.system cannot be set: the value is not UTF-8"),
         ("[answer", "answer.top_k", "2", "not valid TOML"),
         ("answer = 3", "answer.top_k", "2", "answer has to be a section"),
     ],
