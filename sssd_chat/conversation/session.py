@@ -26,6 +26,9 @@ from sssd_chat.generation.engine import Conversation, Generation, GenerationSett
 from sssd_chat.generation.loading import LoadedEngine, State
 from sssd_chat.generation.statistics import Drafting, StepStatistics, StoppedBy
 
+_MOST_CHARACTERS = 16
+"""Of a token, on average: a longer draft will not fit, and counting its tokens takes time."""
+
 ReadProgress = Callable[[int, int], bool]
 """Called with (tokens read, tokens of the prompt); False stops the reading."""
 
@@ -168,7 +171,10 @@ class ChatSession:
         """Reads what is certain of the next prompt while `draft` is typed, between two answers.
         `keep_going` is asked before each chunk of the prompt. Returns the tokens that need not be
         read any more when the question comes; the answer is the same with and without."""
-        if not self._loaded.target.can_verify_trees:
+        target = self._loaded.target
+        if len(draft) > _MOST_CHARACTERS * target.context_length:
+            return 0
+        if not target.can_verify_trees:
             # What was read of a draft could not be taken back when the draft changes.
             draft = ""
         try:
