@@ -122,3 +122,14 @@ def test_a_chat_goes_on_with_its_turns_on_the_screen(models: Path, chat: Termina
     finally:
         again.close()
     assert [turn.role for turn in kept()] == ["user", "assistant", "user", "assistant"]
+
+
+def test_a_chat_that_there_is_not_is_told_before_anything_opens() -> None:
+    terminal = Terminal(["--chat", "99"])
+    try:
+        assert terminal.exit_code() == 1
+        assert terminal.text.strip() == (
+            "sssd-chat: There is no chat 99; `sssd-chat chats list` shows those there are."
+        )
+    finally:
+        terminal.close()
