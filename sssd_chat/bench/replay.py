@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sssd_chat.bench.calibration import Calibration
 from sssd_chat.bench.prompt_lookup import PromptLookupDrafter
 from sssd_chat.bench.records import Record
+from sssd_chat.datastore.segment import Segment
 from sssd_chat.drafting import (
     ROOT,
     Drafter,
@@ -115,23 +116,28 @@ def replay(
     cost: Sequence[float],
     growing: bool = False,
     largest_batch: int = 32,
+    earlier: Sequence[Segment] = (),
 ) -> ReplayReport:
     """Runs each policy over all records, in order, as one user would have asked them.
 
-    `cost[n]` is the time of a batch of n tokens and reaches `largest_batch` or further. With
-    `growing`, each finished answer joins a datastore before the next question. Raises UserError
-    for an unknown policy.
+    `cost[n]` is the time of a batch of n tokens and reaches `largest_batch` or further. `earlier`
+    is what the datastore holds before the first question. With `growing`, each finished answer
+    joins it before the next one. Raises UserError for an unknown policy.
     """
     cost = list(cost[: largest_batch + 1])
+
+    def new_store() -> GrowingSource | None:
+        return GrowingSource(earlier) if growing or earlier else None
+
     report = ReplayReport()
     for name in policies:
         if name == f"{REFERENCE}:{BEST}":
-            report.policies[name] = _best_reference(records, cost, growing)
+            report.policies[name] = _best_reference(records, cost, growing, new_store)
             continue
-        store = GrowingSource() if growing else None
+        store = new_store()
         policy = _policy(name, store, largest_batch)
         calibration = Calibration()
-        tallies = _run(policy, records, cost, store, calibration)
+        tallies = _run(policy, records, cost, store if growing else None, calibration)
         report.policies[name] = {key: tally.result(cost[1]) for key, tally in tallies.items()}
         if policy.has_probabilities:
             report.calibration[name] = calibration
@@ -154,14 +160,17 @@ def _policy(name: str, store: GrowingSource | None, largest_batch: int) -> _Poli
 
 
 def _best_reference(
-    records: Sequence[Record], cost: Sequence[float], growing: bool
+    records: Sequence[Record],
+    cost: Sequence[float],
+    growing: bool,
+    new_store: Callable[[], GrowingSource | None],
 ) -> dict[str, SetStatistics]:
     """The reference at the fixed size that is fastest over all records."""
     best: dict[str, SetStatistics] = {}
     for size in (size for size in REFERENCE_SIZES if size < len(cost)):
-        store = GrowingSource() if growing else None
+        store = new_store()
         policy = _Policy(ReferenceDrafter(store), size, True)
-        tallies = _run(policy, records, cost, store, Calibration())
+        tallies = _run(policy, records, cost, store if growing else None, Calibration())
         found = {key: tally.result(cost[1]) for key, tally in tallies.items()}
         if not best or found[ALL].speedup > best[ALL].speedup:
             best = found

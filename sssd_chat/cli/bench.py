@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sssd_chat.cli import options as shared
 
+_ALL = 2**62
 POLICIES = ("plain", "prompt-lookup", "sssd-reference", "sssd")
 
 
@@ -46,6 +47,27 @@ def _add_replay(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="JSON object from batch size to milliseconds, or `flat`: 1 + 0.004 n (default)",
     )
     replay.add_argument("--datastore", choices=("none", "growing"), default="none")
+    replay.add_argument(
+        "--starter",
+        type=shared.whole(0),
+        nargs="?",
+        const=_ALL,
+        default=0,
+        metavar="N",
+        help="begin with the starter collections in the datastore, or N tokens of them",
+    )
+    replay.add_argument(
+        "--own",
+        type=shared.whole(0),
+        default=0,
+        metavar="N",
+        help="begin with the last N tokens of the answers in your history",
+    )
+    replay.add_argument(
+        "--model",
+        metavar="PATH",
+        help="the model that was recorded, whose vocabulary --starter and --own need",
+    )
     replay.add_argument(
         "--max-batch", type=shared.whole(1, 512), default=32, metavar="N", help="default: 32"
     )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from sssd_chat import paths
 from sssd_chat.bench.calibration import Calibration
 from sssd_chat.bench.cost import cost_table
 from sssd_chat.bench.records import read_records
 from sssd_chat.bench.replay import ReplayReport, replay
+from sssd_chat.cli import options as shared
 from sssd_chat.cli.console import figure, print_table
+from sssd_chat.datastore.segment import Segment
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,6 +27,7 @@ def run(options: argparse.Namespace) -> int:
         cost_table(options.cost, options.max_batch),
         growing=options.datastore == "growing",
         largest_batch=options.max_batch,
+        earlier=_earlier(options),
     )
     if options.json:
         print(json.dumps(as_json(report, options.calibration)))
@@ -32,6 +37,22 @@ def run(options: argparse.Namespace) -> int:
         if options.calibration and name in report.calibration:
             _print_calibration(report.calibration[name])
     return 0
+
+
+def _earlier(options: argparse.Namespace) -> list[Segment]:
+    """What the datastore holds before the first question."""
+    from sssd_chat.bench.earlier import own_segments, starter_segments
+    from sssd_chat.llama.model import open_vocabulary
+
+    if not options.starter and not options.own:
+        return []
+    model = shared.model_path(options, shared.load_settings())
+    with open_vocabulary(model) as vocabulary:
+        starter = starter_segments(vocabulary, options.starter)
+        own = own_segments(vocabulary, paths.history_file(), options.own)
+    for segment in (*starter, *own):
+        print(f"sssd-chat: {segment.collection} {len(segment):,} tokens", file=sys.stderr)
+    return starter + own
 
 
 def as_json(report: ReplayReport, calibration: bool) -> dict[str, object]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sssd_chat.datastore.document import CHATS, Document
 from sssd_chat.datastore.pending import Pending
+from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import Snapshot
 from sssd_chat.drafting.sources.stored import StoredSource
 
@@ -13,8 +14,11 @@ from sssd_chat.drafting.sources.stored import StoredSource
 class GrowingSource(StoredSource):
     """What replays use in place of the datastore on disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, segments: Iterable[Segment] = ()) -> None:
+        """Holds `segments` from the start."""
+        self._sealed = tuple(segments)
         self._pending = Pending()
+        self._searched = Snapshot(self._sealed)
         super().__init__(self)
 
     @property
@@ -27,6 +31,4 @@ class GrowingSource(StoredSource):
         self._pending.add(collection, Document.of("", tokens))
         while self._pending.merge():
             pass
-        self._searched = Snapshot(self._pending.segments)
-
-    _searched = Snapshot()
+        self._searched = Snapshot((*self._sealed, *self._pending.segments))
