@@ -25,8 +25,8 @@ def plain(entries: list[JournalEntry]) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "00000000.journal"
+def path(folder: Path) -> Path:
+    return folder.with_name("00000000.journal")
 
 
 def filled(path: Path) -> list[int]:

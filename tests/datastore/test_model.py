@@ -150,7 +150,7 @@ class DatastoreMachine(RuleBasedStateMachine):
 
 TestDatastoreMachine = DatastoreMachine.TestCase
 TestDatastoreMachine.settings = settings(
-    max_examples=120,
+    max_examples=80,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -187,6 +188,19 @@ def test_a_writer_steps_back_for_who_waits(folder: Path) -> None:
         assert first.read() == b""
         second.close()
     assert not (folder / "lock-wanted").exists()
+
+
+def test_nobody_takes_the_lock_from_who_waits(folder: Path) -> None:
+    folder.mkdir()
+    request = folder / "lock-wanted"
+    request.touch()
+    store = Datastore(folder)
+    assert (store.is_writer, store.problem) == (False, "")
+    # Whoever asked that long ago does not wait any more.
+    os.utime(request, (0, 0))
+    store.refresh()
+    assert store.is_writer
+    store.close()
 
 
 def test_waiting_ends(folder: Path) -> None:

@@ -22,6 +22,7 @@ from tests.datastore.truth import (
     check_followers,
     check_no_orphans,
     document,
+    packed,
     stored,
     tidied,
 )
@@ -190,6 +191,28 @@ def test_a_disk_that_is_full_at_the_start(folder: Path, monkeypatch: pytest.Monk
             assert store.check_integrity() == []
             store.close()
         at += 1
+
+
+def test_what_cannot_be_removed_is_not_called_forgotten(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    store = Datastore(folder)
+    store.add("chats", document("sealed", text(1)))
+    store.seal()
+    store.add("chats", document("new", text(2)))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", fail)
+        for key in ("new", "sealed"):
+            with pytest.raises(OSError, match="Input/output"):
+                store.forget("chats", [key])
+            assert ("chats", key) not in stored(store)
+            assert any(packed(text(1)) in path.read_bytes() for path in folder.iterdir())
+    assert store.forget("chats", ["sealed"]) == 0
+    check_no_orphans(folder)
+    store.close()
 
 
 @contextlib.contextmanager

@@ -22,8 +22,8 @@ same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixtur
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "00000001.segment"
+def path(folder: Path) -> Path:
+    return folder.with_name("00000001.segment")
 
 
 @pytest.fixture
