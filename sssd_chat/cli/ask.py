@@ -211,6 +211,8 @@ def as_json(
     loaded: LoadedEngine, generation: Generation[State], times: _Times
 ) -> dict[str, object]:
     """The statistics of `--json`; numbers that are not known are null."""
+    from sssd_chat.generation.provenance import drafted_spans
+
     answer = generation.statistics
     return {
         "tokens": answer.emitted,
@@ -236,6 +238,7 @@ def as_json(
         },
         "by_source": {name: asdict(count) for name, count in answer.by_source.items()},
         "by_depth": {str(depth): asdict(c) for depth, c in sorted(answer.by_depth.items())},
+        "spans": [asdict(span) for span in drafted_spans(generation.drafted)],
         "stopped_by": generation.stopped_by.value if generation.stopped_by else None,
         "model": {
             "name": loaded.model.name,

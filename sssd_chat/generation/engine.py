@@ -18,6 +18,7 @@ from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.guard import DraftGuard
 from sssd_chat.generation.looks import LookingSampler, TokenSampler, best_of_refused
 from sssd_chat.generation.plan import plan_drafts
+from sssd_chat.generation.provenance import DraftedToken
 from sssd_chat.generation.statistics import AnswerStatistics, Drafting, StepStatistics, StoppedBy
 from sssd_chat.generation.stop import StopStrings
 from sssd_chat.generation.target import State, VerifyingTarget
@@ -86,6 +87,8 @@ class Generation(Generic[State]):
     """Tokens of the prompt."""
     tokens: list[int] = field(default_factory=list)
     """All tokens emitted, an end token included."""
+    drafted: list[DraftedToken] = field(default_factory=list)
+    """Those of them that were drafted."""
     text: str = ""
     stopped_by: StoppedBy | None = None
     decoder: PieceDecoder = field(default_factory=PieceDecoder)
@@ -292,11 +295,16 @@ class Engine(Generic[State]):
         wanted = conversation.drafter.best_tokens_wanted if learns else 0
         started = time.perf_counter()
         sampler = LookingSampler(generation.sampler, wanted)
+        first = len(generation.tokens)
         acceptance = accept(
             tree, logits, sampler.sample, lambda token: self._emit(generation, token)
         )
         sampled = time.perf_counter()
         statistics.sampling_seconds = sampled - started
+        generation.drafted += [
+            DraftedToken(index, tree.origins[node], tree.places.get(node))
+            for index, node in enumerate(acceptance.path, first)
+        ]
         if learns:
             best = list(zip(acceptance.visited, sampler.best, strict=False))
             plain = self.cost.plain(len(conversation.state.tokens))
