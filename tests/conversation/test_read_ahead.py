@@ -54,8 +54,10 @@ class Chunks:
         return self._decode(sequence, part, position, total)
 
 
-@pytest.mark.parametrize("small_chunks", [True, False])
-@pytest.mark.parametrize("architecture", [*Architecture])
+@pytest.mark.parametrize(
+    ("architecture", "small_chunks"),
+    [*((architecture, True) for architecture in Architecture), (Architecture.LLAMA, False)],
+)
 def test_answers_are_the_same_with_and_without(
     load_tiny: LoadTiny, architecture: Architecture, small_chunks: bool
 ) -> None:
@@ -72,9 +74,9 @@ def test_answers_are_the_same_with_and_without(
     chunks = [Chunks(loaded.target) for loaded in engines]
     rng = random.Random(9)
     saved = 0
-    for _ in range(5):
+    for _ in range(3):
         question = typed(rng, 90)
-        for end in sorted(rng.sample(range(len(question)), 6)):
+        for end in sorted(rng.sample(range(len(question)), 4)):
             draft = question[:end]
             if rng.random() < 0.3:
                 draft = draft[: end // 2] + typed(rng, 40)
@@ -96,7 +98,7 @@ def test_answers_are_the_same_with_and_without(
         reused = [generation.statistics.reused_tokens for generation in generations]
         saved += reused[1] - reused[0]
     if architecture not in PLAIN_ARCHITECTURES:
-        assert saved > 500
+        assert saved > 300
 
 
 def test_nothing_is_read_that_a_change_takes_back_from_a_recurrent_model(
