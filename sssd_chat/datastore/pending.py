@@ -57,10 +57,10 @@ class Pending:
         merged = False
         for name in names:
             own = [segment for segment in self.segments if segment.collection == name]
-            count = mergeable([len(segment) for segment in own])
-            if count:
-                joined = Segment.merged(own[-count:])
-                kept = [segment for segment in self.segments if segment not in own[-count:]]
-                self.segments = (*kept, joined)
+            if joined := own[mergeable([len(segment) for segment in own])]:
+                at = self.segments.index(joined[-1])
+                newer = [segment for segment in self.segments[at:] if segment not in joined]
+                older = [segment for segment in self.segments[:at] if segment not in joined]
+                self.segments = (*older, Segment.merged(joined), *newer)
                 merged = True
         return merged

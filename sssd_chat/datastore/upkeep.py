@@ -9,20 +9,22 @@ from sssd_chat.datastore.manifest import SegmentEntry
 GROWTH = 3
 """A segment joins the newer ones when it is at most so many times as large as they are together.
 Each merge makes a token's segment grow, so a token is sorted O(log n) times, and the sizes of what
-remains fall by more than this factor: there are O(log n) segments."""
+remains fall by more than this factor: there are O(log n) segments, but for those that are too large
+to be joined."""
 
 
-def mergeable(sizes: Sequence[int], most: int | None = None) -> int:
-    """How many of the newest segments should become one; 0 for none. `sizes` are in tokens,
-    oldest first; together they may have no more than `most`."""
-    count, total = 0, 0
-    for size in reversed(sizes):
-        if count and size > GROWTH * total:
-            break
-        if most is not None and count and total + size > most:
-            break
-        count, total = count + 1, total + size
-    return count if count > 1 else 0
+def mergeable(sizes: Sequence[int], most: int | None = None) -> slice:
+    """Which segments should become one, the newest ones first; an empty slice for none. `sizes` are
+    in tokens, oldest first; together they may have no more than `most`."""
+    limit = sum(sizes) if most is None else most
+    for stop in range(len(sizes), 1, -1):
+        start, total = stop - 1, sizes[stop - 1]
+        while start and sizes[start - 1] <= min(GROWTH * total, limit - total):
+            start -= 1
+            total += sizes[start]
+        if stop - start > 1:
+            return slice(start, stop)
+    return slice(0)
 
 
 def fitting(sizes: Sequence[int], most: int) -> list[list[int]]:
@@ -42,9 +44,8 @@ def fitting(sizes: Sequence[int], most: int) -> list[list[int]]:
 def due_merge(entries: Iterable[SegmentEntry], most: int) -> list[str]:
     """Files that should become one; none when all is well."""
     for own in _by_collection(entries):
-        count = mergeable([entry.tokens for entry in own], most)
-        if count:
-            return [entry.file for entry in own[-count:]]
+        if joined := own[mergeable([entry.tokens for entry in own], most)]:
+            return [entry.file for entry in joined]
     return []
 
 

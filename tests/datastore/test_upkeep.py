@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sssd_chat.datastore.manifest import SegmentEntry
-from sssd_chat.datastore.upkeep import compacting_merges, due_merge, fitting, mergeable
+from sssd_chat.datastore.upkeep import (
+    GROWTH,
+    compacting_merges,
+    due_merge,
+    fitting,
+    mergeable,
+)
 
 NO_LIMIT = 1 << 40
 sizes = st.lists(st.integers(1, 200), max_size=200)
@@ -21,11 +27,10 @@ def test_a_growing_datastore_has_few_segments_and_sorts_little(added: list[int])
     sorted_tokens = 0
     for size in added:
         segments.append(size)
-        while count := mergeable(segments):
-            assert count > 1
-            joined = sum(segments[-count:])
-            segments[-count:] = [joined]
-            sorted_tokens += joined
+        while len(joined := segments[mergeable(segments)]) > 1:
+            segments[mergeable(segments)] = [sum(joined)]
+            sorted_tokens += sum(joined)
+        assert not joined
     total = sum(added)
     rounds = math.log2(total / min(added)) + 1 if total else 0
     assert sum(segments) == total
@@ -35,8 +40,13 @@ def test_a_growing_datastore_has_few_segments_and_sorts_little(added: list[int])
 
 @given(sizes, st.integers(1, 1000))
 def test_nothing_larger_than_allowed_is_made(own: list[int], most: int) -> None:
-    count = mergeable(own, most)
-    assert not count or sum(own[-count:]) <= most
+    segments = list(own)
+    while joined := segments[mergeable(segments, most)]:
+        assert sum(joined) <= most
+        segments[mergeable(segments, most)] = [sum(joined)]
+    # Of two neighbours the older one is far larger, or they are too large to be one.
+    for older, newer in itertools.pairwise(segments):
+        assert older > GROWTH * newer or older + newer > most
     groups = fitting(own, most)
     assert [index for group in groups for index in group] == list(range(len(own)))
     for group in groups:
