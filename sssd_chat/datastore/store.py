@@ -61,6 +61,7 @@ class Datastore:
         """What the journal holds."""
         self._local = Pending()
         """Documents that could not be written."""
+        self._closed = False
         self._mutex = threading.RLock()
         self._upkeep = threading.RLock()
         """Held while segments change. Taken before the mutex."""
@@ -255,6 +256,8 @@ class Datastore:
         """Sees what another process wrote, becomes the writer when it may, or steps back when
         another process asks for that."""
         with self._upkeep, self._mutex:
+            if self._closed:
+                return
             try:
                 if self.is_writer:
                     if self._lock.is_wanted():
@@ -268,8 +271,10 @@ class Datastore:
             self._show()
 
     def close(self) -> None:
-        """Gives up the lock. What is in memory is in the journal."""
+        """Gives up the lock, and nothing is read or written any more. What is in memory is in the
+        journal."""
         with self._upkeep, self._mutex:
+            self._closed = True
             self._step_back()
             self.snapshot = Snapshot()
 

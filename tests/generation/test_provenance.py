@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_spans_cover_exactly_the_drafted_tokens(steps: list[tuple[int, str | Non
         (token.at, token.origin, document)
         for token, (_, document) in zip(tokens, steps, strict=True)
     ]
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in itertools.pairwise(spans):
         assert before.end < after.start or (before.source, before.document) != (
             after.source,
             after.document,
