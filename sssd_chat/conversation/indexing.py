@@ -11,9 +11,14 @@ from __future__ import annotations
 import itertools
 import logging
 import lzma
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from sssd_chat.conversation.history import History
 from sssd_chat.datastore.document import CHATS, STARTER, Document
@@ -25,6 +30,12 @@ log = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Called with a collection, how many of its missing documents are in, and how many there are."""
+
+
+_AHEAD_CHARACTERS = 4 << 20
+_AHEAD_TEXTS = 256
+"""How far threads tokenize ahead: about as much as becomes a segment, so that they need not wait
+while it is sorted."""
 
 
 class Stopped(Exception):
@@ -41,6 +52,9 @@ class Tokenizes(Protocol):
     def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
         """Token ids of a text."""
 
+    def tokenize_array(self, text: str) -> npt.NDArray[np.uint32]:
+        """The same as an array; faster for long texts, and several threads may at once."""
+
 
 def _on_progress(_collection: str, _done: int, _total: int) -> None:
     pass
@@ -56,6 +70,8 @@ class Indexing:
     is_stopped: Callable[[], bool] = lambda: False
     """Asked between documents."""
     progress: Progress = _on_progress
+    threads: int = 1
+    """How many texts are tokenized at once; more than one would hold up a chat beside it."""
 
     def chats(self, history: History) -> set[str]:
         """Indexes the finished answers of all chats; returns the keys of those there are."""
@@ -89,7 +105,7 @@ class Indexing:
         """Indexes one imported collection."""
 
         def missing(names: set[str]) -> Iterator[Document]:
-            return map(self._document, texts.texts(collection, sorted(names)))
+            return self._documents(texts.texts(collection, sorted(names)))
 
         self._bring(collection, texts.digests(collection), missing)
 
@@ -119,8 +135,29 @@ class Indexing:
 
         self._bring(corpus.collection, dict.fromkeys(texts, corpus.digest), missing)
 
+    def _documents(self, texts: Iterator[StoredText]) -> Iterator[Document]:
+        """The documents of texts, in their order, some tokenized ahead of who takes them."""
+        if self.threads == 1:
+            yield from map(self._document, texts)
+            return
+        pool = ThreadPoolExecutor(self.threads)
+        ahead: deque[tuple[int, Future[Document]]] = deque()
+        characters = 0
+        try:
+            for text in texts:
+                ahead.append((len(text.text), pool.submit(self._document, text)))
+                characters += len(text.text)
+                while characters > _AHEAD_CHARACTERS or len(ahead) > _AHEAD_TEXTS:
+                    size, document = ahead.popleft()
+                    characters -= size
+                    yield document.result()
+            for _, document in ahead:
+                yield document.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
     def _document(self, text: StoredText) -> Document:
-        tokens = self.vocabulary.tokenize(text.text)
+        tokens = self.vocabulary.tokenize_array(text.text)
         return Document.of(text.name, tokens, text.added, text.digest)
 
     def _bring(

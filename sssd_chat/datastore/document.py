@@ -38,7 +38,9 @@ class Document:
     @staticmethod
     def of(key: str, tokens: Iterable[int], added: float = 0.0, digest: str = "") -> Document:
         """A document of token ids. Raises ValueError when one is negative or too large."""
-        values = np.fromiter(tokens, np.int64)
+        values = (
+            np.asarray(tokens) if isinstance(tokens, np.ndarray) else np.fromiter(tokens, np.int64)
+        )
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < END:
             raise ValueError(f"document {key!r} holds a number that is no token")
         return Document(Label(key, added, digest), values.astype(np.uint32))
