@@ -53,7 +53,8 @@ class WriterLock:
     def is_wanted(self) -> bool:
         """Whether another process waits for it."""
         try:
-            return time.time() - self._request.stat().st_mtime < _STALE_SECONDS
+            # A clock that was set back makes it seem to be from the future.
+            return abs(time.time() - self._request.stat().st_mtime) < _STALE_SECONDS
         except OSError:
             return False
 

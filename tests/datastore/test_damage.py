@@ -88,7 +88,10 @@ def test_a_flipped_byte_costs_its_file_alone(
         flip(folder / file, at, 1 << chance.randrange(8))
         with opened(folder, is_reader) as store:
             assert len(store.check_integrity()) >= 1
+            # No file is searched before its checksum was looked at.
+            assert not any(segment.file for segment in store.snapshot.segments)
             tidied(store)
+            assert file not in {segment.file for segment in store.snapshot.segments}
             damage = store.check_integrity()
             assert str(folder / file) in damage[0]
             assert len(set(damage)) == len(damage)

@@ -196,11 +196,27 @@ def test_nobody_takes_the_lock_from_who_waits(folder: Path) -> None:
     request.touch()
     store = Datastore(folder)
     assert (store.is_writer, store.problem) == (False, "")
-    # Whoever asked that long ago does not wait any more.
-    os.utime(request, (0, 0))
-    store.refresh()
-    assert store.is_writer
+    # Whoever asked that long ago does not wait any more, and nobody asks in the future.
+    for wrong in (0, 1 << 33):
+        os.utime(request, (wrong, wrong))
+        store.refresh()
+        assert store.is_writer
+        store.close()
+        store = Datastore(folder)
     store.close()
+
+
+def test_a_closed_datastore_stays_closed(folder: Path) -> None:
+    store = Datastore(folder)
+    add(store, 100)
+    store.close()
+    store.refresh()
+    assert not store.is_writer
+    assert len(store.snapshot) == 0
+    other = Datastore(folder)
+    assert other.is_writer
+    assert keys(other) == {"100"}
+    other.close()
 
 
 def test_waiting_ends(folder: Path) -> None:
