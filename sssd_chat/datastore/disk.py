@@ -170,13 +170,12 @@ class Disk:
     def put_in_place_of(
         self,
         files: Sequence[str],
-        segments: Sequence[Segment],
+        fresh: Sequence[Segment],
         journal: Sequence[JournalEntry] | None = None,
     ) -> None:
-        """Writes segments from memory and makes them part of the state, in place of those in
-        `files` or as the newest ones. For `journal` see `commit`. Raises OSError, and the old
-        state holds then."""
-        fresh = self._write_segments(segments)
+        """Makes segments that were just written part of the state, in place of those in `files`
+        or as the newest ones. For `journal` see `commit`. Raises OSError, and the old state holds
+        then."""
         new = [SegmentEntry(s.file, s.collection, len(s)) for s in fresh]
         entries: list[SegmentEntry] = []
         for entry in self.manifest.segments:
@@ -186,8 +185,9 @@ class Disk:
                 entries.append(entry)
         self.commit(entries if files else entries + new, fresh, journal)
 
-    def _write_segments(self, segments: Iterable[Segment]) -> list[Segment]:
-        """Writes segments to files that belong to no state yet, and maps them."""
+    def write_segments(self, segments: Iterable[Segment]) -> list[Segment]:
+        """Writes segments from memory to files that belong to no state yet, and maps them. May be
+        done while another thread appends. Raises OSError."""
         number = self.manifest.next_number
         mapped = []
         for segment in segments:

@@ -35,6 +35,13 @@ class WriterLock:
             return False
         return self._try()
 
+    def try_acquire(self) -> bool:
+        """The same, but a folder that cannot be written to is only a lock that is not to be had."""
+        try:
+            return self.acquire()
+        except OSError:
+            return False
+
     def wait(self, seconds: float) -> bool:
         """Takes the lock, asking its holder to step back. False when `seconds` were not enough.
         Raises OSError."""
@@ -59,7 +66,7 @@ class WriterLock:
             return False
 
     def release(self) -> None:
-        """Gives it back."""
+        """Gives it back, if it is held."""
         self._lock.release()
 
     def _try(self) -> bool:

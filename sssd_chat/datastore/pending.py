@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sssd_chat.datastore.document import Document
 from sssd_chat.datastore.journal import JournalEntry
@@ -33,15 +33,8 @@ class Pending:
         """Replaces the content."""
         self.entries = list(entries)
         self.segments = tuple(
-            Segment.of(name, documents) for name, documents in self.by_collection().items()
+            Segment.of(name, documents) for name, documents in by_collection(entries).items()
         )
-
-    def by_collection(self) -> dict[str, list[Document]]:
-        """The documents of each collection, oldest first."""
-        found: dict[str, list[Document]] = {}
-        for entry in self.entries:
-            found.setdefault(entry.collection, []).append(entry.document)
-        return found
 
     def keep(self, is_kept: Callable[[JournalEntry], bool]) -> int:
         """Takes all other entries out; returns how many these were."""
@@ -51,16 +44,30 @@ class Pending:
             self.fill(kept)
         return dropped
 
-    def merge(self) -> bool:
-        """Joins small segments, so that few have to be searched; returns whether it did."""
-        names = {segment.collection for segment in self.segments}
-        merged = False
-        for name in names:
+    def due_merge(self) -> list[Segment]:
+        """Small segments that should be joined, so that few have to be searched; none when all is
+        well."""
+        for name in {segment.collection for segment in self.segments}:
             own = [segment for segment in self.segments if segment.collection == name]
             if joined := own[mergeable([len(segment) for segment in own])]:
-                at = self.segments.index(joined[-1])
-                newer = [segment for segment in self.segments[at:] if segment not in joined]
-                older = [segment for segment in self.segments[:at] if segment not in joined]
-                self.segments = (*older, Segment.merged(joined), *newer)
-                merged = True
-        return merged
+                return joined
+        return []
+
+    def put_in_place_of(self, joined: list[Segment], merged: Segment) -> None:
+        """Replaces segments by the one that they were merged into."""
+        at = self.segments.index(joined[-1])
+        older = [segment for segment in self.segments[:at] if segment not in joined]
+        self.segments = (*older, merged, *self.segments[at + 1 :])
+
+    def merge(self) -> None:
+        """Joins all that should be joined."""
+        while joined := self.due_merge():
+            self.put_in_place_of(joined, Segment.merged(joined))
+
+
+def by_collection(entries: Iterable[JournalEntry]) -> dict[str, list[Document]]:
+    """The documents of each collection, oldest first."""
+    found: dict[str, list[Document]] = {}
+    for entry in entries:
+        found.setdefault(entry.collection, []).append(entry.document)
+    return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sssd_chat.datastore.disk import Disk, IsForgotten
@@ -27,7 +27,7 @@ from sssd_chat.datastore.info import (
 from sssd_chat.datastore.integrity import problems
 from sssd_chat.datastore.journal import JournalEntry
 from sssd_chat.datastore.lock import WriterLock
-from sssd_chat.datastore.pending import Pending
+from sssd_chat.datastore.pending import Pending, by_collection
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import Snapshot
 from sssd_chat.datastore.upkeep import compacting_merges, due_merge
@@ -163,10 +163,9 @@ class Datastore:
 
     def _add_batch(self, collection: str, batch: list[Document]) -> int:
         segment = Segment.of(collection, batch)
-        with self._upkeep, self._mutex:
+        with self._upkeep:
             self._require_writer()
-            self._disk.put_in_place_of([], [segment])
-            self._show()
+            self._put_in_place_of([], [segment])
         return len(batch)
 
     # Forgetting
@@ -233,14 +232,14 @@ class Datastore:
 
     def seal(self) -> None:
         """Writes what is in memory into segments. Raises OSError, NotTheWriter."""
-        with self._upkeep, self._mutex:
+        with self._upkeep:
             self._require_writer()
-            grouped = self._pending.by_collection()
-            if grouped:
+            with self._mutex:
+                sealed = list(self._pending.entries)
+            if sealed:
+                grouped = by_collection(sealed)
                 segments = [Segment.of(name, documents) for name, documents in grouped.items()]
-                self._disk.put_in_place_of([], segments, journal=[])
-                self._pending.fill([])
-                self._show()
+                self._put_in_place_of([], segments, sealed)
 
     def compact(self) -> None:
         """Makes one segment of each collection, or a few where that would be too large. Raises
@@ -262,7 +261,7 @@ class Datastore:
                 if self.is_writer:
                     if self._lock.is_wanted():
                         self._step_back()
-                elif self._may_write():
+                elif self._lock.try_acquire():
                     self._become_writer()
                 elif self._disk.has_changed():
                     self._pending.fill(self._disk.read())
@@ -300,19 +299,20 @@ class Datastore:
             self._show()
 
     def _seal_when_due(self) -> bool:
-        with self._mutex:
-            if not self.is_writer or self._pending.tokens < SEAL_TOKENS:
-                return False
-            self.seal()
-            return True
+        if not self.is_writer or self._pending.tokens < SEAL_TOKENS:
+            return False
+        self.seal()
+        return True
 
     def _merge_memory(self) -> bool:
-        with self._mutex:
-            merged = self._pending.merge()
-            merged = self._local.merge() or merged
-            if merged:
-                self._show()
-            return merged
+        for part in (self._pending, self._local):
+            if joined := part.due_merge():
+                merged = Segment.merged(joined)
+                with self._mutex:
+                    part.put_in_place_of(joined, merged)
+                    self._show()
+                return True
+        return False
 
     def _compact_next(self) -> bool:
         """Writes one segment anew without its struck documents."""
@@ -335,13 +335,24 @@ class Datastore:
         return bool(files)
 
     def _merge(self, files: list[str]) -> None:
-        """Replaces segments by one without struck documents. Sorting leaves the mutex free: a
-        document may be added meanwhile, and nothing else can change."""
+        """Replaces segments by one without struck documents."""
         segments = [self._disk.segments[file] for file in files]
         live = [s for s in segments if len(s.struck) < len(s.starts) - 1]
         merged = [Segment.merged(live)] if live else []
+        self._put_in_place_of(files, merged)
+
+    def _put_in_place_of(
+        self, files: list[str], segments: list[Segment], sealed: Sequence[JournalEntry] = ()
+    ) -> None:
+        """Makes segments part of the state, in place of those in `files` and of the oldest entries
+        in memory, which are `sealed`. Sorting and writing leave the mutex free: documents may be
+        added meanwhile, and nothing else can change."""
+        fresh = self._disk.write_segments(segments)
         with self._mutex:
-            self._disk.put_in_place_of(files, merged)
+            left = self._pending.entries[len(sealed) :]
+            self._disk.put_in_place_of(files, fresh, left if sealed else None)
+            if sealed:
+                self._pending.fill(left)
             self._show()
 
     # Inside
@@ -362,13 +373,6 @@ class Datastore:
             self._tell(f"The datastore in {self.folder} cannot be used: {error.strerror}.")
         self._show()
 
-    def _may_write(self) -> bool:
-        try:
-            return self._lock.acquire()
-        except OSError:
-            # A folder that cannot be written can still be read, and its opening has told.
-            return False
-
     def _become_writer(self) -> None:
         try:
             self._pending.fill(self._disk.read(repair=True))
@@ -382,8 +386,7 @@ class Datastore:
 
     def _step_back(self) -> None:
         self._disk.stop_writing()
-        if self._lock.is_held:
-            self._lock.release()
+        self._lock.release()
 
     def _require_writer(self) -> None:
         if not self.is_writer:

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from sssd_chat.datastore import disk as disk_module
 from sssd_chat.datastore import store as store_module
 from sssd_chat.datastore.lock import WriterLock
+from sssd_chat.datastore.segment import Segment
+from sssd_chat.datastore.segment_file import write_segment
 from sssd_chat.datastore.store import Datastore
 from tests.datastore.children import KILLED, Child, Parent, running, start
 from tests.datastore.truth import (
@@ -286,6 +289,41 @@ def test_readers_bear_with_a_busy_writer(folder: Path, monkeypatch: pytest.Monke
     store = Datastore(folder)
     assert store.check_integrity() == []
     assert len(keys(store)) == 5 * ROUNDS - 2 * len(range(1, ROUNDS, 4))
+    store.close()
+
+
+def test_a_document_is_added_while_segments_are_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Datastore(folder)
+    added = 500
+
+    def write_slowly(path: Path, segment: Segment) -> None:
+        nonlocal added
+        added += 1
+        answer = threading.Thread(target=add, args=(store, added))
+        answer.start()
+        answer.join(timeout=60)
+        assert not answer.is_alive()
+        check_followers(
+            store.snapshot, {("chats", str(added)): tokens_of(str(added))}, [1, 2, added]
+        )
+        write_segment(path, segment)
+
+    add(store, 1, 2)
+    store.add("other", document("3", tokens_of("3")))
+    monkeypatch.setattr(disk_module, "write_segment", write_slowly)
+    store.seal()
+    store.add_many("other", [document("4", tokens_of("4"))])
+    store.compact()
+    assert store.forget("chats", ["1"]) == 1
+    expected = {"2", "3", "4", *map(str, range(501, added + 1))}
+    assert added > 505
+    for _ in range(2):
+        assert keys(store) == expected
+        assert store.check_integrity() == []
+        store.close()
+        store = Datastore(folder)
     store.close()
 
 

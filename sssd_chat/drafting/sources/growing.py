@@ -29,6 +29,5 @@ class GrowingSource(StoredSource):
     def add(self, tokens: Sequence[int], collection: str = CHATS) -> None:
         """Adds one document."""
         self._pending.add(collection, Document.of("", tokens))
-        while self._pending.merge():
-            pass
+        self._pending.merge()
         self._searched = Snapshot((*self._sealed, *self._pending.segments))
