@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from types import FrameType
 
@@ -26,6 +27,8 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.came = False
+        self.event = threading.Event()
+        """Set when it came, for what cannot ask for it."""
 
     def __enter__(self) -> Interrupt:
         self._before = signal.signal(signal.SIGINT, self._on_signal)
@@ -38,6 +41,7 @@ class Interrupt:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
+        self.event.set()
 
 
 def show_status(text: str) -> None:

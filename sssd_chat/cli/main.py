@@ -18,11 +18,15 @@ COMMANDS = {
     "chats": "list, search, show, rename, delete, export and import chats",
     "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
+    "import": "your own files as something to draft from",
     "datastore": "what drafts come from: list, check, rebuild, forget, audit",
     "bench": "measure drafting, on recordings or live",
 }
 """Name and purpose of each command; `sssd_chat.cli.NAME` holds it. Without a command the chat
 opens."""
+
+_MODULES = {"import": "import_documents"}
+"""Modules whose command is called something that is a word of Python."""
 
 INTERRUPTED = 130
 
@@ -34,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = words.pop(0) if words and words[0] in COMMANDS else "chat"
     # Imported by name, so that a command pays for its own imports alone.
-    command = importlib.import_module(f"sssd_chat.cli.{name}")
+    command = importlib.import_module(f"sssd_chat.cli.{_MODULES.get(name, name)}")
     try:
         code: int = command.run(words)
     except UserError as error:

@@ -107,6 +107,16 @@ def forget_document(name: str, collection: str | None = None) -> int:
     return count
 
 
+def forget_parts(collection: str, parts: Sequence[str]) -> None:
+    """Forgets documents of one collection, given by the names of all their parts. Raises UserError
+    when something could not be erased yet."""
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        with texts.transaction():
+            texts.remove(collection, parts)
+        texts.erase()
+    _forget_everywhere(lambda store: store.forget(collection, parts))
+
+
 def forget_everything() -> None:
     """Forgets all chats, all imported texts and everything that was made from them. Raises
     UserError when something could not be erased yet."""

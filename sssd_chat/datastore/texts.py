@@ -31,6 +31,11 @@ def part_name(name: str, part: int) -> str:
     return name if part == 1 else f"{name}{_PART}{part}"
 
 
+def whole_name(part: str) -> str:
+    """The name of the document that the name of a part belongs to."""
+    return part.partition(_PART)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredText:
     """A document of an imported collection."""
