@@ -23,11 +23,6 @@ class WriterLock:
         self._lock = FileLock(folder / "lock", timeout=0, mode=0o600, thread_local=False)
         self._request = folder / "lock-wanted"
 
-    @property
-    def is_held(self) -> bool:
-        """Whether this object holds it."""
-        return self._lock.is_locked
-
     def acquire(self) -> bool:
         """Takes the lock if it is free and nobody waits for it. Raises OSError when the folder
         cannot be written to."""
