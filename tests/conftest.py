@@ -11,7 +11,6 @@ import pytest
 from sssd_chat.generation.loading import EngineSettings, LoadedEngine, load_engine
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 
-
 # A busy machine is slow, and no test is about time.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
