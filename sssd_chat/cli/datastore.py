@@ -179,7 +179,7 @@ def _stats(options: argparse.Namespace) -> int:
                 "documents": sum(info.documents for info in infos),
                 "tokens": sum(info.tokens for info in infos),
                 "bytes": sum(info.stored_bytes for info in infos),
-                "segments": len(store.snapshot.segments),
+                "segments": _segments(store),
                 "private_bytes": memory.private,
                 "mapped_bytes": memory.mapped,
                 "bytes_per_token": _per_token(infos),
@@ -263,13 +263,14 @@ def _compact(_options: argparse.Namespace) -> int:
 
     for vocabulary in vocabulary_folders(paths.datastore_folder()):
         with _written(vocabulary.folder) as store:
-            before = len(store.snapshot.segments)
+            before = _segments(store)
             store.compact()
-            _say(
-                f"{_models(vocabulary.models)}: {before} segments became "
-                f"{len(store.snapshot.segments)}."
-            )
+            _say(f"{_models(vocabulary.models)}: {before} segments became {_segments(store)}.")
     return 0
+
+
+def _segments(store: Datastore) -> int:
+    return sum(info.segments for info in store.collections())
 
 
 def _forget(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ manifest, and the next writer removes it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,8 +75,7 @@ class Disk:
             unusable = self._map_segments()
             if not unusable or repair or look == _LOOKS - 1:
                 break
-        for file, why in unusable.items():
-            self.set_aside(file, why, repair)
+        self.set_aside(unusable, repair)
         journal = self.folder / self.manifest.journal
         content = read_journal(journal)
         if content.damage:
@@ -237,12 +236,14 @@ class Disk:
         write_atomically(path, as_bytes(entries))
         return JournalWriter(path, path.stat().st_size)
 
-    def set_aside(self, file: str, why: str, repair: bool) -> None:
-        """Does without a damaged segment. Its documents are missing then, so that whoever owns
-        their text adds them again. With `repair` the file goes, too."""
-        self._found(f"{self.folder / file} is damaged: {why}")
-        self.do_without(file)
-        if repair:
+    def set_aside(self, damaged: Mapping[str, str], repair: bool) -> None:
+        """Does without damaged segments, given by file with what is wrong. Their documents are
+        missing then, so that whoever owns their text adds them again. With `repair` the files go,
+        too."""
+        for file, why in damaged.items():
+            self._found(f"{self.folder / file} is damaged: {why}")
+            self.do_without(file)
+        if damaged and repair:
             self.commit(self.manifest.segments)
 
     def do_without(self, file: str) -> None:

@@ -292,7 +292,7 @@ class Datastore:
                 # The writer has merged the segment away.
                 self._disk.do_without(segment.file)
             elif damage:
-                self._disk.set_aside(segment.file, damage, self.is_writer)
+                self._disk.set_aside({segment.file: damage}, self.is_writer)
                 self._tell_damage()
             elif segment.file in self._disk.segments:
                 self._disk.checked.add(segment.file)
