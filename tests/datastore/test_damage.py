@@ -113,6 +113,28 @@ def test_a_flipped_byte_costs_its_file_alone(
         shutil.copytree(pristine, folder)
 
 
+@pytest.mark.parametrize("is_reader", [False, True], ids=["writer", "reader"])
+@pytest.mark.parametrize("at", [5, HEADER_BYTES + 5, -5], ids=["head", "tokens", "labels"])
+def test_several_damaged_files_are_set_aside_together(
+    folder: Path, whole: dict[Key, list[int]], is_reader: bool, at: int
+) -> None:
+    _, *files = files_of(folder)
+    for file in files:
+        flip(folder / file, at)
+    with opened(folder, is_reader) as store:
+        tidied(store)
+        damage = store.check_integrity()
+        assert len(damage) == len(files)
+        assert all(any(file in each for each in damage) for file in files)
+        for name in whole.keys() - stored(store).keys():
+            store.add(name[0], document(name[1], whole[name]))
+        assert stored(store) == whole
+    if not is_reader:
+        with opened(folder, is_reader=False) as again:
+            assert (again.problem, again.check_integrity()) == ("", [])
+            assert stored(again) == whole
+
+
 def test_a_missing_segment_is_told(folder: Path, whole: dict[Key, list[int]]) -> None:
     file = files_of(folder)[2]
     (folder / file).unlink()
