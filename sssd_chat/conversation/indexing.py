@@ -12,7 +12,7 @@ import itertools
 import logging
 import lzma
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -32,10 +32,11 @@ Progress = Callable[[str, int, int], None]
 """Called with a collection, how many of its missing documents are in, and how many there are."""
 
 
-_AHEAD_CHARACTERS = 4 << 20
-_AHEAD_TEXTS = 256
-"""How far threads tokenize ahead: about as much as becomes a segment, so that they need not wait
-while it is sorted."""
+_BATCH_CHARACTERS = 1 << 18
+"""Characters of the texts that are tokenized in one call."""
+_BATCHES_AHEAD = 16
+"""How far threads tokenize ahead: what becomes a segment, so that they need not wait while it is
+sorted."""
 
 
 class Stopped(Exception):
@@ -52,8 +53,8 @@ class Tokenizes(Protocol):
     def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
         """Token ids of a text."""
 
-    def tokenize_array(self, text: str) -> npt.NDArray[np.uint32]:
-        """The same as an array; faster for long texts, and several threads may at once."""
+    def tokenize_arrays(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        """The same for many texts, as arrays and faster; several threads may at once."""
 
 
 def _on_progress(_collection: str, _done: int, _total: int) -> None:
@@ -131,34 +132,34 @@ class Indexing:
         texts = {text.name: text for text in corpus.texts()}
 
         def missing(names: set[str]) -> Iterator[Document]:
-            return (self._document(texts[name]) for name in texts if name in names)
+            return self._documents(texts[name] for name in texts if name in names)
 
         self._bring(corpus.collection, dict.fromkeys(texts, corpus.digest), missing)
 
-    def _documents(self, texts: Iterator[StoredText]) -> Iterator[Document]:
+    def _documents(self, texts: Iterable[StoredText]) -> Iterator[Document]:
         """The documents of texts, in their order, some tokenized ahead of who takes them."""
+        batches = _batches(texts)
         if self.threads == 1:
-            yield from map(self._document, texts)
+            yield from itertools.chain.from_iterable(map(self._tokenized, batches))
             return
         pool = ThreadPoolExecutor(self.threads)
-        ahead: deque[tuple[int, Future[Document]]] = deque()
-        characters = 0
+        ahead: deque[Future[list[Document]]] = deque()
         try:
-            for text in texts:
-                ahead.append((len(text.text), pool.submit(self._document, text)))
-                characters += len(text.text)
-                while characters > _AHEAD_CHARACTERS or len(ahead) > _AHEAD_TEXTS:
-                    size, document = ahead.popleft()
-                    characters -= size
-                    yield document.result()
-            for _, document in ahead:
-                yield document.result()
+            for batch in batches:
+                ahead.append(pool.submit(self._tokenized, batch))
+                if len(ahead) > _BATCHES_AHEAD:
+                    yield from ahead.popleft().result()
+            while ahead:
+                yield from ahead.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _document(self, text: StoredText) -> Document:
-        tokens = self.vocabulary.tokenize_array(text.text)
-        return Document.of(text.name, tokens, text.added, text.digest)
+    def _tokenized(self, batch: list[StoredText]) -> list[Document]:
+        arrays = self.vocabulary.tokenize_arrays([text.text for text in batch])
+        return [
+            Document.of(text.name, tokens, text.added, text.digest)
+            for text, tokens in zip(batch, arrays, strict=True)
+        ]
 
     def _bring(
         self,
@@ -200,6 +201,19 @@ class Indexing:
         for document in few:
             self.store.add(collection, document)
         self.progress(collection, total, total)
+
+
+def _batches(texts: Iterable[StoredText]) -> Iterator[list[StoredText]]:
+    batch: list[StoredText] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text.text)
+        if size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def chat_key(chat: int, turn: int) -> str:

@@ -64,7 +64,7 @@ def odd_text(rng: random.Random) -> str:
 def test_code_and_prose(vocabulary: Vocabulary, tokenizer: LongTextTokenizer) -> None:
     for path in [*(ROOT / "sssd_chat" / "drafting").glob("*.py"), ROOT / "README.md"]:
         data = path.read_bytes()
-        assert np.array_equal(tokenizer.tokenize(data), vocabulary._tokenize(data)), path
+        assert np.array_equal(tokenizer.tokenize([data])[0], vocabulary._tokenize(data)), path
     assert tokenizer._known
 
 
@@ -72,7 +72,7 @@ def test_odd_texts(vocabulary: Vocabulary, tokenizer: LongTextTokenizer) -> None
     rng = random.Random(1)
     for _ in range(60):
         data = odd_text(rng).encode()
-        assert np.array_equal(tokenizer.tokenize(data), vocabulary._tokenize(data)), data
+        assert np.array_equal(tokenizer.tokenize([data])[0], vocabulary._tokenize(data)), data
 
 
 def test_text_in_any_script_and_any_garbage(
@@ -89,7 +89,7 @@ def test_text_in_any_script_and_any_garbage(
         "\n" * 3000,
     ):
         data = text.encode()
-        assert np.array_equal(tokenizer.tokenize(data), vocabulary._tokenize(data))
+        assert np.array_equal(tokenizer.tokenize([data])[0], vocabulary._tokenize(data))
 
 
 def test_little_memory_forgets_and_goes_on(
@@ -100,14 +100,14 @@ def test_little_memory_forgets_and_goes_on(
     rng = random.Random(3)
     for _ in range(5):
         data = odd_text(rng).encode()
-        assert np.array_equal(tokenizer.tokenize(data), vocabulary._tokenize(data))
+        assert np.array_equal(tokenizer.tokenize([data])[0], vocabulary._tokenize(data))
 
 
 def test_a_text_with_a_mark_is_left_whole(vocabulary: Vocabulary) -> None:
     tokenizer = made(vocabulary, marks=(b"<tool_call>",))
-    tokenizer.tokenize(b"look at this <tool_call> here " * 100)
+    tokenizer.tokenize([b"look at this <tool_call> here " * 100])
     assert not tokenizer._known
-    tokenizer.tokenize(b"look at this tool call here " * 100)
+    tokenizer.tokenize([b"look at this tool call here " * 100])
     assert tokenizer._known
 
 
@@ -120,9 +120,9 @@ def test_a_vocabulary_of_other_words_gets_its_texts_whole() -> None:
     tokenizer = LongTextTokenizer(whole_lines, lambda _: 5, [])
     data = b"some words in a line\n" * 50
     for _ in range(20):
-        assert np.array_equal(tokenizer.tokenize(data), whole_lines(data))
+        assert np.array_equal(tokenizer.tokenize([data])[0], whole_lines(data))
     calls.clear()
-    tokenizer.tokenize(data)
+    tokenizer.tokenize([data])
     assert calls == [len(data)]
 
 
@@ -131,5 +131,16 @@ def test_any_thread_may_tokenize(vocabulary: Vocabulary) -> None:
 
     text = (ROOT / "README.md").read_text()
     with ThreadPoolExecutor(3) as threads:
-        results = list(threads.map(vocabulary.tokenize_array, [text] * 12))
-    assert all(result.tolist() == vocabulary.tokenize(text) for result in results)
+        results = list(threads.map(vocabulary.tokenize_arrays, [[text, "short"]] * 12))
+    expected = [vocabulary.tokenize(text), vocabulary.tokenize("short")]
+    assert all([array.tolist() for array in result] == expected for result in results)
+
+
+def test_many_texts_at_once(vocabulary: Vocabulary) -> None:
+    rng = random.Random(4)
+    texts = ["", "x", *(odd_text(rng).encode() for _ in range(40)), "<tool_call> here", ""]
+    data = [text.encode() if isinstance(text, str) else text for text in texts]
+    tokenizer = made(vocabulary, marks=(b"<tool_call>",))
+    for found, text in zip(tokenizer.tokenize(data), data, strict=True):
+        assert np.array_equal(found, vocabulary._tokenize(text))
+    assert tokenizer.tokenize([]) == []

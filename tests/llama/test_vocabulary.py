@@ -99,6 +99,6 @@ def test_an_unfinished_character_is_replaced_at_the_end() -> None:
 def test_an_array_holds_the_same_tokens(vocabulary: Vocabulary) -> None:
     rng = random.Random(3)
     for text in ["", *(random_text(rng) for _ in range(50))]:
-        tokens = vocabulary.tokenize_array(text)
+        (tokens,) = vocabulary.tokenize_arrays([text])
         assert tokens.dtype == np.uint32
         assert tokens.tolist() == vocabulary.tokenize(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +37,11 @@ class _Counting:
     def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
         return self._vocabulary.tokenize(text, special=special, add_start=add_start)
 
-    def tokenize_array(self, text: str) -> npt.NDArray[np.uint32]:
-        tokens = self._vocabulary.tokenize_array(text)
+    def tokenize_arrays(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        arrays = self._vocabulary.tokenize_arrays(texts)
         with self._lock:
-            self.tokens += len(tokens)
-        return tokens
+            self.tokens += sum(map(len, arrays))
+        return arrays
 
 
 def index_collection(
