@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +22,8 @@ class Spelling:
         self.tokenized.append(text)
         return [self.first + byte for byte in text.encode("utf-8", "surrogatepass")]
 
-    def tokenize_array(self, text: str) -> npt.NDArray[np.uint32]:
-        return np.array(self.tokenize(text), np.uint32)
+    def tokenize_arrays(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        return [np.array(self.tokenize(text), np.uint32) for text in texts]
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
         return bytes([token - self.first])
