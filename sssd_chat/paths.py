@@ -54,6 +54,16 @@ def experience_folder() -> Path:
     return data_folder() / "experience"
 
 
+def models_folder() -> Path:
+    """Models that were downloaded by `models pull`."""
+    return data_folder() / "models"
+
+
+def model_headers_file() -> Path:
+    """What the headers of found model files said."""
+    return data_folder() / "model-headers.json"
+
+
 def state_cache_folder() -> Path:
     """KV states of chats that were left; they hold what was said in them."""
     return data_folder() / "states"

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sssd_chat.errors import UserError
 from sssd_chat.models.starter import starter_model
+
+if TYPE_CHECKING:
+    from sssd_chat.models.finding import FoundModel
+
+_SHOWN = 6
+_LATEST = ":latest"
 
 
 class NoModel(UserError):
     """No model was named and the starter model is not installed."""
 
 
-def resolve_model(argument: str | None, folders: Sequence[Path] = ()) -> Path:
-    """The file of the target model: the one that `argument` names, by its path or by its name in
-    one of `folders` (where .gguf may be left out), or else the starter model.
+class AmbiguousModel(UserError):
+    """A name that several models go by."""
 
-    Raises NoModel when there is neither, and ModelFileError when a named file is not a whole
-    model. The starter model is not read: it came whole with its package, and the first screen
-    must not wait for it.
+
+class UnknownModel(UserError):
+    """A name that no model goes by."""
+
+
+def resolve_model(argument: str | None, folders: Sequence[Path] = ()) -> Path:
+    """The file of the target model: the one that `argument` names, by its path or by its name (see
+    `pick`), or else the starter model. `folders` are those of the settings.
+
+    Raises NoModel when there is neither, AmbiguousModel and UnknownModel, and ModelFileError when a
+    file is not a whole model. The starter model is not read: it came whole with its package, and
+    the first screen must not wait for it.
     """
     if argument is not None:
         # Reading a header takes numpy, a noticeable import.
         from sssd_chat.llama.gguf import read_header
 
-        path = _found(_expanded(argument), folders)
+        path = _expanded(argument)
+        if not _is_file(path) and not path.is_absolute() and "\0" not in argument:
+            path = _named(argument, path, folders)
         read_header(path)
         return path
     starter = starter_model()
@@ -37,12 +55,100 @@ def resolve_model(argument: str | None, folders: Sequence[Path] = ()) -> Path:
     return starter
 
 
-def _found(path: Path, folders: Sequence[Path]) -> Path:
-    if len(path.parts) != 1:
-        return path
-    names = (path.name, f"{path.name}.gguf")
-    places = [path, *(folder / name for folder in folders for name in names)]
-    return next(filter(_is_file, places), path)
+def _named(argument: str, path: Path, folders: Sequence[Path]) -> Path:
+    from sssd_chat.models.finding import find_models
+
+    found = find_models(folders)
+    try:
+        return pick(argument, found).path
+    except UnknownModel:
+        if _exists(path) or (len(path.parts) > 1 and path.suffix):
+            # It was meant as a path: what is wrong there is the better answer.
+            return path
+        raise
+
+
+def pick(name: str, found: Sequence[FoundModel]) -> FoundModel:
+    """The model that `name` names.
+
+    First by its own name, that of its file (".gguf" may be left out) or that of Ollama; then by the
+    name of its repository, with ":" and a quantization or without, by the name that the file gives
+    it, or by its own name without the quantization. Capitals do not matter. Copies of one file
+    count once. Raises AmbiguousModel and UnknownModel.
+    """
+    wanted = name.strip().casefold()
+    for names_of in (_own_names, _other_names):
+        hits = _without_copies([model for model in found if wanted in names_of(model)])
+        usable = [model for model in hits if model.problem is None]
+        if len(hits) == 1 or len(usable) == 1:
+            return (usable or hits)[0]
+        if hits:
+            raise AmbiguousModel(_about_several(name, usable or hits))
+    raise UnknownModel(_about_none(name, found))
+
+
+def _own_names(model: FoundModel) -> set[str]:
+    name = model.name.casefold()
+    return {name, f"{name}.gguf", model.path.name.casefold(), name.removesuffix(_LATEST)}
+
+
+def _other_names(model: FoundModel) -> set[str]:
+    names: set[str] = set()
+    description = model.description
+    quantization = description.quantization if description is not None else None
+    if model.repository is not None:
+        short = model.repository.rpartition("/")[2]
+        bases = (model.repository, short, short.removesuffix("-GGUF").removesuffix("-gguf"))
+        names.update(bases)
+        names.update(f"{base}:{quantization}" for base in bases if quantization)
+    if description is not None and description.title:
+        names.add(description.title)
+    if quantization and model.name.casefold().endswith(quantization.casefold()):
+        names.add(model.name[: -len(quantization)].rstrip("-._"))
+    return {one.casefold() for one in names}
+
+
+def _without_copies(models: list[FoundModel]) -> list[FoundModel]:
+    """The nearest of each model: the same name, size and contents, as far as a header tells."""
+    kept: list[FoundModel] = []
+    for model in models:
+        if not any(_same(model, other) for other in kept):
+            kept.append(model)
+    return kept
+
+
+def _same(one: FoundModel, other: FoundModel) -> bool:
+    return (
+        one.description is not None
+        and one.name.casefold() == other.name.casefold()
+        and one.bytes == other.bytes
+        and one.description == other.description
+    )
+
+
+def _about_several(name: str, models: Sequence[FoundModel]) -> str:
+    by_path = len({model.name.casefold() for model in models}) < len(models)
+    labels = [str(one.path) if by_path else f"{one.name} ({one.place})" for one in models]
+    shown = ", ".join(labels[:_SHOWN]) + (", …" if len(labels) > _SHOWN else "")
+    what = "paths" if by_path else "names"
+    return f"{len(models)} models go by the name {name}; use one of these {what}: {shown}."
+
+
+def _about_none(name: str, found: Sequence[FoundModel]) -> str:
+    wanted = name.strip().casefold()
+    names = {model.name.casefold(): model.name for model in found if model.problem is None}
+    near = [key for key in names if wanted in key]
+    near += difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    shown = list(dict.fromkeys(names[key] for key in near))[:3]
+    hint = f"did you mean {' or '.join(shown)}?" if shown else "check the name, or give a path."
+    return f"There is no model {name}: {hint} `sssd-chat models list` shows all."
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _is_file(path: Path) -> bool:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from sssd_chat import paths
 from sssd_chat.errors import UserError
 from sssd_chat.llama.gguf import ModelFileError, read_header
 from sssd_chat.models import starter
-from sssd_chat.models.resolve import NoModel, resolve_model
-from tests.tiny_models import tiny_model
+from sssd_chat.models.resolve import AmbiguousModel, NoModel, UnknownModel, resolve_model
+from tests.models.conftest import PutModel, put_in_ollama
+from tests.tiny_models import Architecture, tiny_model
 
 
 @pytest.fixture
@@ -109,3 +111,61 @@ def test_a_name_is_looked_for_in_the_folders(
     nearer = tmp_path / model.name
     nearer.write_bytes(model.read_bytes())
     assert resolve_model(model.name, folders) == Path(model.name)
+
+
+def test_names_of_every_kind_lead_to_the_model(
+    machine: Path, tmp_path: Path, put: PutModel
+) -> None:
+    own = put(paths.models_folder() / "org/Small-1B-GGUF/small-1b-F32.gguf")
+    ollama = put_in_ollama(
+        machine / ".ollama/models", "registry.ollama.ai/library/tiny/latest", own.read_bytes()
+    )
+    ollama.write_bytes(tiny_model(tmp_path, seed=3).read_bytes())
+    for name in (
+        *("small-1b-F32", "SMALL-1b-f32.gguf", "small-1b", "org/Small-1B-GGUF"),
+        *("small-1b-gguf", "Small-1B", "org/small-1b-gguf:F32", "small-1b:f32"),
+    ):
+        assert resolve_model(name) == own, name
+    for name in ("tiny", "tiny:latest", "TINY"):
+        assert resolve_model(name) == ollama, name
+
+
+def test_an_ambiguous_name_lists_the_candidates(tmp_path: Path, put: PutModel) -> None:
+    folder = tmp_path / "two"
+    first = put(folder / "a/b/Twin-F32.gguf", seed=1)
+    put(folder / "a/c/Twin-copy-F32.gguf", seed=2)
+    with pytest.raises(AmbiguousModel) as caught:
+        resolve_model("Tiny llama", [folder])
+    assert str(caught.value) == (
+        "2 models go by the name Tiny llama; use one of these names: Twin-F32 (settings), "
+        "Twin-copy-F32 (settings)."
+    )
+    # A copy is no other model; the same name on another model is.
+    put(folder / "d/e/Twin-F32.gguf", seed=1)
+    assert resolve_model("Twin-F32", [folder]) == first
+    other = put(folder / "f/g/Twin-F32.gguf", Architecture.QWEN3MOE)
+    with pytest.raises(AmbiguousModel) as caught:
+        resolve_model("Twin-F32", [folder])
+    assert str(first) in str(caught.value) and str(other) in str(caught.value)
+
+
+def test_a_broken_model_does_not_hide_a_whole_one(tmp_path: Path, put: PutModel) -> None:
+    whole = put(tmp_path / "m/x/One.gguf")
+    broken = tmp_path / "m/y/One.gguf"
+    broken.parent.mkdir()
+    broken.write_bytes(whole.read_bytes()[:900])
+    assert resolve_model("One", [tmp_path / "m"]) == whole
+    whole.unlink()
+    with pytest.raises(ModelFileError, match="incomplete"):
+        resolve_model("One", [tmp_path / "m"])
+
+
+def test_an_unknown_name_suggests_the_nearest(tmp_path: Path, put: PutModel) -> None:
+    put(tmp_path / "m/Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", seed=1)
+    with pytest.raises(UnknownModel) as caught:
+        resolve_model("qwen2.5-coder", [tmp_path / "m"])
+    assert "did you mean Qwen2.5-Coder-1.5B-Instruct-Q4_K_M?" in str(caught.value)
+    with pytest.raises(UnknownModel, match="did you mean Qwen2"):
+        resolve_model("qwen2.5-codr-1.5B-instruct-q4_k_m", [tmp_path / "m"])
+    with pytest.raises(UnknownModel, match=r"zzz: check the name, or give a path\. `sssd-chat"):
+        resolve_model("zzz", [tmp_path / "m"])

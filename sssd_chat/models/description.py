@@ -1,0 +1,220 @@
+"""What a model is, as its header tells: enough to list it, to choose it and to see if it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sssd_chat.llama.gguf import GgufHeader
+
+_BATCH = 512
+"""Tokens that the target reads at once; its working memory is made for so many."""
+_OUTPUTS = 64
+"""Rows of logits that are kept at once: one for each path through a tree."""
+_CACHE_BYTES = 2
+"""Half precision."""
+_WORK_BYTES = 4
+
+_RECURRENT_KEYS = ("ssm.", "wkv.", "shortconv.", "kda.")
+"""Keys of an architecture (after its name) that describe a recurrent state. Such a state cannot
+drop its last tokens, which a tree of drafts needs."""
+_WITHOUT_DECODER = ("t5", "t5encoder")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes that a model needs at one context length."""
+
+    weights: int
+    context: int
+    """KV cache and recurrent state."""
+    work: int
+    """Working memory of a batch, and logits."""
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.weights + self.context + self.work
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What the header of a model file says, without what only llama.cpp needs."""
+
+    title: str | None
+    """The name that the file gives its model."""
+    architecture: str
+    parameters: int
+    """Numbers in all tensors."""
+    experts: int
+    """Experts of each layer; 0 without a mixture of experts."""
+    experts_used: int
+    """Experts that take part in one token."""
+    quantization: str | None
+    tokenizer: str | None
+    """The kind of tokenizer, such as "gpt2/qwen2". Models with the same vocabulary share a
+    datastore; whether they do is told by the fingerprint, which needs the whole vocabulary."""
+    vocabulary_size: int | None
+    trained_context: int | None
+    """In tokens."""
+    has_template: bool
+    """Whether the file holds a chat template."""
+    bytes: int
+    """Of all its files."""
+    parts: int
+    """Files that it is split into; 1 if it is not."""
+    layers: int
+    heads: int
+    """Attention heads of a layer, the most of any."""
+    width: int
+    """Numbers in an embedding."""
+    cache_bytes: int
+    """Bytes of KV cache a token."""
+    state_bytes: int
+    """Bytes of recurrent state, whatever the context."""
+    can_draft: bool
+    """Whether trees of drafts are possible."""
+    licence: str | None
+    """As the file states it."""
+    unsuitable: str | None
+    """Why it cannot chat, as the end of a sentence that begins with its name; None if it may."""
+
+    def memory(self, context: int) -> MemoryEstimate:
+        """What it needs at `context` tokens, on a CPU or all on a GPU. An estimate: within a few
+        percent for usual models."""
+        rows = max(self.vocabulary_size or 0, context * self.heads)
+        work = _BATCH * (rows + context + 4 * self.width) + _OUTPUTS * (self.vocabulary_size or 0)
+        cache = context * self.cache_bytes + self.state_bytes
+        return MemoryEstimate(self.bytes, cache, _WORK_BYTES * work)
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> ModelDescription:
+        """What `as_json` gave. Raises KeyError or TypeError when it is something else."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+
+def describe(header: GgufHeader) -> ModelDescription:
+    """The description of a model whose header was read."""
+    own = _Keys(header)
+    recurrent = any(own.any_with(key) for key in _RECURRENT_KEYS)
+    return ModelDescription(
+        title=_text(header, "general.name"),
+        architecture=header.architecture,
+        parameters=header.parameter_count,
+        experts=own.number("expert_count"),
+        experts_used=own.number("expert_used_count"),
+        quantization=header.quantization,
+        tokenizer=_tokenizer(header),
+        vocabulary_size=header.vocabulary_size,
+        trained_context=header.context_length,
+        has_template="tokenizer.chat_template" in header.metadata,
+        bytes=header.model_bytes,
+        parts=header.parts,
+        layers=own.number("block_count"),
+        heads=max(own.each_layer("attention.head_count")),
+        width=own.number("embedding_length"),
+        cache_bytes=_cache_bytes(own),
+        state_bytes=_state_bytes(own) if recurrent else 0,
+        can_draft=not recurrent,
+        licence=_licence(header),
+        unsuitable=_unsuitable(header, own),
+    )
+
+
+class _Keys:
+    """The metadata of the architecture; a number that is missing, or is none, is 0."""
+
+    def __init__(self, header: GgufHeader) -> None:
+        self._metadata = header.metadata
+        self._prefix = f"{header.architecture}."
+
+    def get(self, key: str) -> object:
+        return self._metadata.get(self._prefix + key)
+
+    def any_with(self, beginning: str) -> bool:
+        return any(key.startswith(self._prefix + beginning) for key in self._metadata)
+
+    def number(self, key: str) -> int:
+        return _count(self.get(key))
+
+    def each_layer(self, key: str) -> list[int]:
+        """One value a layer, for a key that may hold one for all of them."""
+        layers = min(max(1, self.number("block_count")), 4096)
+        value = self.get(key)
+        if isinstance(value, tuple):
+            return [_count(one) for one in value[:layers]] or [0]
+        return [_count(value)] * layers
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _cache_bytes(own: _Keys) -> int:
+    """Bytes of KV cache a token, over all layers that have one. Windowed layers count in full: the
+    target keeps all their tokens, so that drafts can be taken back."""
+    heads = own.each_layer("attention.head_count")
+    key_heads = own.each_layer("attention.head_count_kv")
+    if own.get("attention.head_count_kv") is None:
+        key_heads = heads
+    usual = own.number("embedding_length") // max(1, *heads)
+    key = max(own.number("attention.key_length"), own.number("attention.key_length_swa")) or usual
+    value = max(own.number("attention.value_length"), own.number("attention.value_length_swa"))
+    every = own.number("full_attention_interval")
+    if every:
+        key_heads = [count for place, count in enumerate(key_heads, 1) if place % every == 0]
+    shared = own.number("attention.shared_kv_layers")
+    if shared:
+        key_heads = key_heads[: max(0, len(key_heads) - shared)]
+    return sum(key_heads) * (key + (value or usual)) * _CACHE_BYTES
+
+
+def _state_bytes(own: _Keys) -> int:
+    """Bytes of the recurrent state of all layers, of the kinds that llama.cpp knows."""
+    width = own.number("embedding_length")
+    inner, state = own.number("ssm.inner_size"), own.number("ssm.state_size")
+    convolution = inner + 2 * own.number("ssm.group_count") * state
+    a_layer = state * inner + max(0, own.number("ssm.conv_kernel") - 1) * convolution
+    a_layer += width * (own.number("wkv.head_size") + 2) if own.number("wkv.head_size") else 0
+    a_layer += max(0, own.number("shortconv.l_cache") - 1) * width
+    return own.number("block_count") * a_layer * _WORK_BYTES
+
+
+def _tokenizer(header: GgufHeader) -> str | None:
+    kind = _text(header, "tokenizer.ggml.model")
+    rules = _text(header, "tokenizer.ggml.pre")
+    return f"{kind}/{rules}" if kind and rules else kind
+
+
+def _licence(header: GgufHeader) -> str | None:
+    named = _text(header, "general.license.name")
+    short = _text(header, "general.license")
+    # "other" says that the name is to be looked at.
+    return named if named and short in (None, "other") else short
+
+
+def _unsuitable(header: GgufHeader, own: _Keys) -> str | None:
+    kind = _text(header, "general.type")
+    if header.architecture == "clip" or kind == "mmproj":
+        return "is the part of another model that sees or hears, not a chat model"
+    if kind == "adapter":
+        return "is an adapter (LoRA) for another model, not a model"
+    if kind == "imatrix":
+        return "holds measurements for quantizing, not a model"
+    if own.number("pooling_type"):
+        return f"is an embedding model ({header.architecture}), which cannot write text"
+    if header.architecture in _WITHOUT_DECODER:
+        return f"is an encoder-decoder model ({header.architecture}), not a decoder-only chat model"
+    if not header.vocabulary_size:
+        return "holds no vocabulary, so it cannot be chatted with"
+    return None
+
+
+def _text(header: GgufHeader, key: str) -> str | None:
+    value = header.metadata.get(key)
+    return value.strip() or None if isinstance(value, str) else None

@@ -1,0 +1,118 @@
+"""What is told about a model is what llama.cpp finds in it."""
+
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.llama.gguf import GgufHeader, MetadataValue, read_header
+from sssd_chat.llama.model import Model
+from sssd_chat.models.description import ModelDescription, describe
+from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_the_header_tells_what_llama_cpp_finds(models: Path, architecture: Architecture) -> None:
+    path = tiny_model(models, architecture, context_length=1000, chat_template=CHATML_TEMPLATE)
+    told = describe(read_header(path))
+    model = Model(path)
+    try:
+        assert told.parameters == model.parameters
+        assert told.trained_context == model.trained_context == 1000
+        assert told.vocabulary_size == model.vocabulary.size
+        assert told.can_draft == model.can_roll_back
+        assert told.title == model.name
+        if architecture not in (Architecture.MAMBA, Architecture.LFM2):
+            assert told.cache_bytes * 100 == model.context_bytes(100)
+    finally:
+        model.close()
+    assert told.has_template
+    assert told.unsuitable is None
+    assert told.quantization == "F32"
+    assert told.experts == (6 if architecture is Architecture.QWEN3MOE else 0)
+    assert told == ModelDescription.from_json(told.as_json())
+
+
+def test_memory_of_the_starter_model_is_what_llama_cpp_asks_for() -> None:
+    """llama.cpp makes a KV cache of 180 MiB and a working buffer of 166 MiB for its 8,192 tokens,
+    and 12 MiB of logits."""
+    from sssd_chat.models.starter import starter_model
+
+    path = starter_model()
+    need = describe(read_header(path)).memory(8192)
+    assert need.weights == path.stat().st_size
+    assert need.context == 180 * 2**20
+    assert need.work == pytest.approx(178 * 2**20, rel=0.02)
+    assert need.total == need.weights + need.context + need.work
+
+
+def described(metadata: dict[str, MetadataValue], architecture: str = "x") -> ModelDescription:
+    keys = {f"{architecture}.{key}" if "." not in key else key: v for key, v in metadata.items()}
+    lengths = {"tokenizer.ggml.tokens": 10}
+    header = GgufHeader(Path("m.gguf"), architecture, keys, lengths, 1, 1, 1, 1, 1, 1)
+    return describe(header)
+
+
+def test_layers_without_keys_take_no_cache() -> None:
+    usual: dict[str, MetadataValue] = {
+        "block_count": 4,
+        "embedding_length": 64,
+        "x.attention.head_count": 4,
+        "x.attention.head_count_kv": 2,
+    }
+    full = described(usual).cache_bytes
+    assert full == 4 * 2 * (16 + 16) * 2
+    assert described(usual | {"x.attention.head_count_kv": (2, 0, 0, 2)}).cache_bytes == full // 2
+    assert described(usual | {"full_attention_interval": 4}).cache_bytes == full // 4
+    assert described(usual | {"x.attention.shared_kv_layers": 2}).cache_bytes == full // 2
+    assert described(usual | {"x.attention.key_length": 48}).cache_bytes == 2 * full
+    del usual["x.attention.head_count_kv"]
+    assert described(usual).cache_bytes == 2 * full
+
+
+@pytest.mark.parametrize("key", ["x.ssm.state_size", "x.wkv.head_size", "x.shortconv.l_cache"])
+def test_a_recurrent_state_makes_trees_impossible(key: str) -> None:
+    model = described({key: 4, "block_count": 2, "embedding_length": 8, "x.ssm.inner_size": 8})
+    assert not model.can_draft
+    assert model.memory(8).context == model.state_bytes
+
+
+def test_odd_values_cost_that_value(models: Path) -> None:
+    odd = described(
+        {
+            "block_count": "many",
+            "embedding_length": -5,
+            "x.attention.head_count": (),
+            "x.attention.head_count_kv": (1.5, "a", 10**30),
+            "general.license": 7,
+            "general.name": "  ",
+            "tokenizer.ggml.model": "gpt2",
+        }
+    )
+    assert odd.licence is None and odd.title is None and odd.tokenizer == "gpt2"
+    assert odd.layers == odd.cache_bytes == 0
+    large = {"block_count": 10**18, "x.attention.head_count_kv": 2}
+    assert described(large).memory(10).total > 0  # type: ignore[arg-type]
+
+
+def test_the_licence_is_told_as_the_file_states_it() -> None:
+    assert described({"general.license": "mit"}).licence == "mit"
+    other = {"general.license": "other", "general.license.name": "some-licence"}
+    assert described(other).licence == "some-licence"  # type: ignore[arg-type]
+    assert described({}).licence is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "architecture", "words"),
+    [
+        ({}, "clip", "sees or hears"),
+        ({"general.type": "mmproj"}, "x", "sees or hears"),
+        ({"general.type": "adapter"}, "x", "adapter"),
+        ({"general.type": "imatrix"}, "x", "measurements"),
+        ({"pooling_type": 1}, "bert", "embedding model (bert)"),
+        ({}, "t5", "encoder-decoder model (t5)"),
+    ],
+)
+def test_what_cannot_chat_is_told(
+    metadata: dict[str, MetadataValue], architecture: str, words: str
+) -> None:
+    assert words in (described(metadata, architecture).unsuitable or "")
