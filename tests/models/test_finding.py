@@ -178,7 +178,7 @@ def test_broken_and_half_downloaded_files_are_listed_with_the_reason(
     }
     assert problems["Half"].startswith("Half ends after 50 kB of ")
     assert "is not a GGUF file" in problems["Page"]
-    assert problems["Empty"].startswith("Empty.gguf is empty")
+    assert problems["Empty"].startswith("Empty is empty")
     for name in ("Loading.gguf.part", "Hub"):
         assert problems[name] == f"{name} cannot be used: the download is not finished."
     for problem in problems.values():

@@ -137,8 +137,8 @@ def test_an_ambiguous_name_lists_the_candidates(tmp_path: Path, put: PutModel) -
     with pytest.raises(AmbiguousModel) as caught:
         resolve_model("Tiny llama", [folder])
     assert str(caught.value) == (
-        "2 models go by the name Tiny llama; use one of these names: Twin-F32 (settings), "
-        "Twin-copy-F32 (settings)."
+        "2 models go by the name Tiny llama; use one of these names: Twin-copy-F32 (settings), "
+        "Twin-F32 (settings)."
     )
     # A copy is no other model; the same name on another model is.
     put(folder / "d/e/Twin-F32.gguf", seed=1)
