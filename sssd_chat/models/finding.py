@@ -47,7 +47,7 @@ def find_models(folders: Sequence[Path] = ()) -> list[FoundModel]:
         for candidate in _candidates(place):
             if _is_new(candidate, seen):
                 models.append(_found(candidate, place.name, cache))
-        found += sorted(models, key=lambda model: model.name.casefold())
+        found += sorted(models, key=lambda model: (model.name.casefold(), model.path))
     cache.save()
     return found
 
