@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
@@ -16,6 +17,7 @@ from sssd_chat.cli.console import Interrupt, figure, read_question, show_status
 if TYPE_CHECKING:
     from sssd_chat.cli.keeping import Keeper
     from sssd_chat.config import Config
+    from sssd_chat.conversation.attachments import Attachment
     from sssd_chat.conversation.learning import Learner
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.conversation.thinking import Parts
@@ -32,6 +34,13 @@ def parser() -> argparse.ArgumentParser:
         "go on with a chat at once, each answer begins a branch of it.",
     )
     result.add_argument("prompt", nargs="*", metavar="PROMPT")
+    result.add_argument(
+        "--attach",
+        action="append",
+        metavar="PATH",
+        default=[],
+        help="put the text of a document before the question; may be given several times",
+    )
     shared.add_chat_choice(result)
     shared.add_model_options(result)
     shared.add_datastore_options(result)
@@ -86,10 +95,13 @@ def _answer_and_keep(
     interrupt: Interrupt,
 ) -> int:
     from sssd_chat.cli.main import INTERRUPTED
+    from sssd_chat.conversation.attachments import read_attachment, with_attachments
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.generation.loading import LoadCancelled, load_engine
 
     times = _Times(time.perf_counter())
+    attachments = [read_attachment(Path(path).expanduser()) for path in options.attach]
+    question = with_attachments(question, attachments)
     show_progress = not options.quiet and sys.stderr.isatty()
 
     def loading(done: float) -> bool:
@@ -109,6 +121,7 @@ def _answer_and_keep(
     try:
         session = ChatSession(loaded, shared.chat_settings(options, config, keeper.system))
         session.restore([(turn.role, turn.text) for turn in keeper.earlier])
+        _tell_attached(attachments, session, loaded, options)
         keeper.resume_state(session)
         keeper.question(question, session, loaded.model.vocabulary.fingerprint)
         for notice in (loaded.notice, session.template.notice, keeper.problem):
@@ -149,6 +162,22 @@ def _learn(learner: Learner, keeper: Keeper, generation: Generation[State]) -> N
 def _tell(notice: str, options: argparse.Namespace) -> None:
     if notice and not options.quiet:
         print(f"sssd-chat: {notice}", file=sys.stderr)
+
+
+def _tell_attached(
+    attachments: Sequence[Attachment],
+    session: ChatSession,
+    loaded: LoadedEngine,
+    options: argparse.Namespace,
+) -> None:
+    """Says how much of the context documents take. Raises UserError when they do not fit."""
+    from sssd_chat.conversation.attachments import counted
+
+    if attachments:
+        counts = counted(attachments, session, loaded)
+        room = loaded.target.context_length
+        for attachment, count in zip(attachments, counts, strict=True):
+            _tell(f"{attachment.name} takes {count:,} of {room:,} tokens.", options)
 
 
 def _write(

@@ -293,3 +293,25 @@ def test_a_terminal_sees_the_answer_as_it_comes(chat_model: Path) -> None:
     assert not any(ord(c) < 32 and c not in "\n\t" for c in shown)
     printable = "".join(c for c in text if c.isprintable())
     assert [c for c in shown if c.isprintable()] == list(printable)
+
+
+def test_documents_are_attached(chat_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the text of a document")
+    (tmp_path / "b.md").write_text("# and of another")
+    words = [
+        *("why", "--max-tokens", "2", "--ctx", "512"),
+        *("--attach", str(tmp_path / "a.txt"), "--attach", str(tmp_path / "b.md")),
+    ]
+    result = ask(chat_model, *words)
+    assert result.returncode == 0
+    assert "a.txt takes" in result.stderr and "b.md takes" in result.stderr
+    assert "of 512 tokens" in result.stderr
+    plain = as_json(chat_model, *words[:5])
+    assert as_json(chat_model, *words)["prompt_tokens"] > plain["prompt_tokens"]
+    (tmp_path / "b.md").write_text("long " * 1000)
+    result = ask(chat_model, *words)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "do not fit into the context of 512" in result.stderr
+    result = ask(chat_model, *words, "--attach", str(tmp_path / "nothing.pdf"))
+    assert result.returncode == 1
+    assert "nothing.pdf does not exist" in result.stderr

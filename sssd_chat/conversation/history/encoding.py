@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+from sssd_chat.conversation.attachments import split_attachments
 from sssd_chat.text import one_line
 
 _TITLE_LENGTH = 60
@@ -39,6 +40,7 @@ def unpacked(value: bytes | None) -> array[int] | None:
 
 
 def title_of(text: str) -> str:
-    """A title from the first message of a chat: its beginning, on one line."""
+    """A title from the first message of a chat: the beginning of its question, on one line."""
+    text = split_attachments(text)[1]
     # A line of it is enough to look at, however long the message is.
     return one_line(text[: 8 * _TITLE_LENGTH])[:_TITLE_LENGTH].rstrip()
