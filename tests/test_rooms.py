@@ -13,6 +13,7 @@ ROOMS = {
     "sssd_chat.documents": ("llama_cpp", "textual", "numpy", "lxml", "pypdf", "sssd_chat.paths"),
     "sssd_chat.llama.target": ("textual", "sssd_chat.drafting", "sssd_chat.generation"),
     "sssd_chat.models.resolve": ("textual", "llama_cpp", "sssd_chat.generation"),
+    "sssd_chat.models.pulling": ("textual", "llama_cpp", "huggingface_hub", "httpx2"),
     "sssd_chat.generation.loading": ("textual", "llama_cpp", "sssd_chat.conversation"),
     "sssd_chat.conversation.session": ("textual", "llama_cpp", "sssd_chat.tui", "sssd_chat.cli"),
     "sssd_chat.conversation.backend": ("textual", "numpy", "sssd_chat.tui", "sssd_chat.cli"),

@@ -16,6 +16,7 @@ from sssd_chat.errors import UserError
 COMMANDS = {
     "ask": "one answer on stdout",
     "chats": "list, search, show, rename, delete, export and import chats",
+    "models": "list, describe, fetch, choose and remove model files",
     "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
     "import": "your own files as something to draft from",

@@ -51,9 +51,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
         "--model",
-        metavar="PATH",
-        help="GGUF file, or the name of one in a folder of the settings (default: the starter "
-        "model)",
+        metavar="NAME|PATH",
+        help="GGUF file, or the name of one, see `sssd-chat models list` (default: model.path of "
+        "the settings, or else the starter model)",
     )
     group.add_argument(
         "--ctx",
@@ -171,10 +171,17 @@ def model_path(options: argparse.Namespace, config: Config) -> Path:
     from sssd_chat.models.resolve import resolve_model
 
     here = paths.config_file().parent
-    folders = [here / Path(folder).expanduser() for folder in config.model.folders]
     if options.model is None and config.model.path is not None:
         return resolve_model(str(here / Path(config.model.path).expanduser()))
-    return resolve_model(options.model, folders)
+    return resolve_model(options.model, model_folders(config))
+
+
+def model_folders(config: Config) -> list[Path]:
+    """The folders of the settings in which models are looked for."""
+    from sssd_chat import paths
+
+    here = paths.config_file().parent
+    return [here / Path(folder).expanduser() for folder in config.model.folders]
 
 
 def engine_settings(options: argparse.Namespace, config: Config | None = None) -> EngineSettings:

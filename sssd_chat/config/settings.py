@@ -20,7 +20,7 @@ class ModelConfig:
     """Which model runs, and how."""
 
     path: str | None = _setting(None, "GGUF file; the starter model without one")
-    folders: tuple[str, ...] = _setting((), "where --model NAME looks for NAME or NAME.gguf")
+    folders: tuple[str, ...] = _setting((), "more folders in which models are found")
     context: int | None = _setting(
         None, "tokens of context; what the model was trained for, at most 8192, without it", 16
     )

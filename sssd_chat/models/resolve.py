@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sssd_chat.models.finding import FoundModel
 
 _SHOWN = 6
+_NEAR = 0.7
+"""Names that are less alike are no suggestion."""
 _LATEST = ":latest"
 
 
@@ -137,11 +139,19 @@ def _about_several(name: str, models: Sequence[FoundModel]) -> str:
 def _about_none(name: str, found: Sequence[FoundModel]) -> str:
     wanted = name.strip().casefold()
     names = {model.name.casefold(): model.name for model in found if model.problem is None}
-    near = [key for key in names if wanted in key]
-    near += difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    shown = list(dict.fromkeys(names[key] for key in near))[:3]
+    nearness = {key: _nearness(wanted, key) for key in names}
+    near = sorted((key for key in names if nearness[key] > _NEAR), key=nearness.__getitem__)
+    shown = [names[key] for key in reversed(near)][:3]
     hint = f"did you mean {' or '.join(shown)}?" if shown else "check the name, or give a path."
     return f"There is no model {name}: {hint} `sssd-chat models list` shows all."
+
+
+def _nearness(wanted: str, name: str) -> float:
+    """From 0 to 1; a name may be meant by its beginning, or by a word in it."""
+    if wanted in name:
+        return 1.0
+    beginning = name[: len(wanted)]
+    return max(difflib.SequenceMatcher(None, wanted, one).ratio() for one in (beginning, name))
 
 
 def _exists(path: Path) -> bool:
