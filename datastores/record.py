@@ -91,9 +91,9 @@ class Streams:
                 best.append(int(np.ctypeslib.as_array(row, (self._vocabulary_size,)).argmax()))
         return best
 
-    def free(self, stream: int) -> None:
-        """Empties a stream."""
-        llama_cpp.llama_memory_seq_rm(self._memory, stream, -1, -1)
+    def cut(self, stream: int, length: int) -> None:
+        """Keeps the first `length` tokens of a stream."""
+        llama_cpp.llama_memory_seq_rm(self._memory, stream, length, -1)
 
 
 def main() -> int:
@@ -156,17 +156,22 @@ def record(options: argparse.Namespace, folders: list[Path]) -> None:
     running: list[Running] = []
     written, started = 0, time.monotonic()
 
-    def begin(prompt: Prompt, stream: int) -> Running:
+    def begin(prompt: Prompt, stream: int, known: list[int]) -> Running:
+        """The next turn; `known` are the tokens that the stream holds."""
         messages = []
         for question, answer in zip(prompt.turns, prompt.answers, strict=False):
             messages += [Message("user", question), Message("assistant", answer)]
         messages.append(Message("user", prompt.turns[len(prompt.answers)]))
         tokens = template.tokenize(template.render_text(messages), start=True)
-        return Running(prompt, stream, tokens)
+        same = 0
+        while same < min(len(known), len(tokens) - 1) and known[same] == tokens[same]:
+            same += 1
+        streams.cut(stream, same)
+        return Running(prompt, stream, tokens, same)
 
     while waiting or running:
         while waiting and free:
-            running.append(begin(waiting.pop(), free.pop()))
+            running.append(begin(waiting.pop(), free.pop(), []))
         entries, wanting = [], []
         for item in running:
             if item.answer:
@@ -198,11 +203,12 @@ def record(options: argparse.Namespace, folders: list[Path]) -> None:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
             item.prompt.answers.append(text)
             written += len(item.answer)
-            streams.free(item.stream)
-            free.append(item.stream)
             running.remove(item)
             if len(item.prompt.answers) < len(item.prompt.turns):
-                waiting.append(item.prompt)
+                known = item.tokens + item.answer[:-1]
+                running.append(begin(item.prompt, item.stream, known))
+            else:
+                free.append(item.stream)
             rate = written / (time.monotonic() - started)
             print(f"{written} tokens, {rate:.1f}/s, {len(waiting)} waiting", file=sys.stderr)
 

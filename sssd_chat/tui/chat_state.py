@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -131,7 +131,8 @@ class ChatState:
         self.context_tokens = step.context_tokens
         self.tokens_of_steps.append(step.emitted)
         self._last_steps.append(step)
-        self.source_names += [name for name in answer.by_source if name not in self.source_names]
+        names = dict.fromkeys(map(_shown_source, answer.by_source))
+        self.source_names += [name for name in names if name not in self.source_names]
         if self.phase is not Phase.STOPPING:
             self.phase = Phase.WRITING
 
@@ -160,10 +161,12 @@ class ChatState:
         """Each source with its share of the accepted tokens of the answer, 0 to 1; None while
         nothing was accepted."""
         counts = self.answer.by_source if self.answer else {}
-        accepted = {name: count.accepted for name, count in counts.items()}
+        accepted: Counter[str] = Counter()
+        for name, count in counts.items():
+            accepted[_shown_source(name)] += count.accepted
         total = sum(accepted.values())
         return [
-            (name, accepted.get(name, 0) / total if total else None) for name in self.source_names
+            (name, accepted[name] / total if total else None) for name in self.source_names
         ]
 
     @property
@@ -172,3 +175,8 @@ class ChatState:
         if self.model is None or self.context_tokens is None or not self.model.context_length:
             return None
         return self.context_tokens / self.model.context_length
+
+
+def _shown_source(name: str) -> str:
+    """The collections that came with the program, `starter/…`, are one to a reader."""
+    return "starter" if name.startswith("starter/") else name
