@@ -31,6 +31,9 @@ KEPT_NUMBERS = 1024
 KEPT_TEXTS = 64
 """Length of the longest array of texts that is kept: room for tags, not for a vocabulary."""
 
+_KEPT_IN_ALL = 1 << 24
+"""Bytes of names and texts that are kept of one file; what comes after is passed over."""
+
 # Limits that no real file comes near. They keep a damaged length from costing time or memory.
 _LONGEST_TEXT = 1 << 26
 _LONGEST_NAME = (1 << 16) - 1
@@ -144,12 +147,13 @@ def read_contents(data: mmap.mmap) -> Contents:
 class _Cursor:
     """A place in the file. Reading past its end raises CutShortError."""
 
-    __slots__ = ("_data", "_size", "_texts_left", "position")
+    __slots__ = ("_data", "_kept_left", "_size", "_texts_left", "position")
 
     def __init__(self, data: mmap.mmap, position: int) -> None:
         self._data = data
         self._size = len(data)
         self._texts_left = MOST_TEXTS
+        self._kept_left = _KEPT_IN_ALL
         self.position = position
 
     def skip(self, count: int) -> None:
@@ -182,21 +186,23 @@ class _Cursor:
         return layout.unpack_from(self._data, start)
 
     def text(self, limit: int) -> str | None:
-        """A text; None, passed over, when it is longer than `limit` bytes."""
+        """A text; None, passed over, when it is longer than `limit` bytes, or when so much was kept
+        already that no real file comes near."""
         length = self.u64()
         if length > _LONGEST_TEXT:
             raise DamagedError(f"a text claims to be {length:,} bytes long")
         start = self.position
         self.skip(length)
-        if length > limit:
+        if length > min(limit, self._kept_left):
             return None
+        self._kept_left -= length
         return self._data[start : self.position].decode("utf-8", "replace")
 
     def name(self) -> str:
         """The name of a key or of a tensor."""
         name = self.text(_LONGEST_NAME)
         if not name:
-            raise DamagedError("a name is empty or far too long")
+            raise DamagedError("a name is empty, or names are far too long")
         return name
 
     def skip_texts(self, count: int) -> None:
