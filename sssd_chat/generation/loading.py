@@ -16,11 +16,19 @@ from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.forgetting import forgotten_at
 from sssd_chat.generation.probe import probe
 from sssd_chat.llama.model import LoadCancelled, Model, Progress
-from sssd_chat.llama.runtime import build_features
+from sssd_chat.llama.runtime import build_features, physical_cores, supports_gpu
 from sssd_chat.llama.sequence import TargetSequence
 from sssd_chat.llama.target import Target, TargetSettings
 
-__all__ = ["EngineSettings", "LoadCancelled", "LoadedEngine", "Progress", "State", "load_engine"]
+__all__ = [
+    "EngineSettings",
+    "LoadCancelled",
+    "LoadedEngine",
+    "Progress",
+    "State",
+    "load_engine",
+    "step_cost_file",
+]
 
 State = TargetSequence
 """What a conversation holds of the real target."""
@@ -122,7 +130,7 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     except BaseException:
         model.close()
         raise
-    cost_file = _cost_file(settings, model, target)
+    cost_file = step_cost_file(settings, model.header.model_bytes)
     largest = MAX_DRAFT + settings.sequences
     cost = StepCost.load(cost_file, largest) if cost_file else StepCost(largest)
     experience_file = _experience_file(settings, model)
@@ -160,17 +168,19 @@ def _state_key(model: Model, target: Target) -> str:
     return f"{model.path.name} {file.st_size} {file.st_mtime_ns} {target.state_kind}"
 
 
-def _cost_file(settings: EngineSettings, model: Model, target: Target) -> Path | None:
-    """One file for each model file, build of llama.cpp, offloading and number of threads."""
+def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
+    """Where the step costs of a model, whose files have so many bytes, are kept: one file for each
+    model file, build of llama.cpp, offloading and number of threads. Loads llama.cpp, not the
+    model."""
     if settings.cost_folder is None:
         return None
-    layers = settings.gpu_layers if model.on_gpu else 0
+    is_on_gpu = supports_gpu() and settings.gpu_layers != 0
     key = (
-        model.path.name,
-        model.header.model_bytes,
+        settings.path.name,
+        model_bytes,
         build_features(),
-        layers,
-        target.threads,
+        settings.gpu_layers if is_on_gpu else 0,
+        settings.threads or physical_cores(),
     )
     return settings.cost_folder / f"{_hash(key)}.json"
 
