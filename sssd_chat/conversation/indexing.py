@@ -125,8 +125,9 @@ class Indexing:
                 log.warning("The starter collection %s is damaged: %s", corpus.path, error)
 
     def _starter(self, corpus: StarterCorpus) -> None:
+        digest = corpus.digest
         known = self.store.labels(corpus.collection)
-        if known and all(label.digest == corpus.digest for label in known.values()):
+        if known and all(label.digest == digest for label in known.values()):
             # Added in one piece, so there are all or none.
             return
         texts = {text.name: text for text in corpus.texts()}
@@ -134,7 +135,7 @@ class Indexing:
         def missing(names: set[str]) -> Iterator[Document]:
             return self._documents(texts[name] for name in texts if name in names)
 
-        self._bring(corpus.collection, dict.fromkeys(texts, corpus.digest), missing)
+        self._bring(corpus.collection, dict.fromkeys(texts, digest), missing)
 
     def _documents(self, texts: Iterable[StoredText]) -> Iterator[Document]:
         """The documents of texts, in their order, some tokenized ahead of who takes them."""

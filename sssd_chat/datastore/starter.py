@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +26,16 @@ class StarterCorpus:
 
     @property
     def digest(self) -> str:
-        """Changes when the file does."""
-        return str(self.path.stat().st_size)
+        """Changes when the file does. Raises OSError."""
+        return f"{zlib.crc32(self.path.read_bytes()):08x}"
 
     def texts(self) -> Iterator[StoredText]:
         """Its documents. Raises OSError, lzma.LZMAError or ValueError when it is damaged."""
+        digest = self.digest
         with lzma.open(self.path, "rt", encoding="utf-8") as file:
             for line in file:
                 answer = json.loads(line)
-                name = f"{answer['id']}/{answer['turn']}"
-                yield StoredText(name, answer["text"], self.digest)
+                yield StoredText(f"{answer['id']}/{answer['turn']}", answer["text"], digest)
 
 
 def starter_folder() -> Path:
