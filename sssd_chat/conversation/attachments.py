@@ -7,7 +7,8 @@ has them, and what the model quotes of them is drafted from the conversation.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,15 +43,15 @@ class Attachment:
         return self.text.count("\n") + 1
 
 
-def read_attachment(path: Path) -> Attachment:
+def read_attachment(path: Path, cancelled: threading.Event | None = None) -> Attachment:
     """A file of any format that `sssd_chat.documents` knows, read in a process of its own. Raises
-    UserError with a sentence about the file."""
+    UserError with a sentence about the file, also after `cancelled` was set."""
     from sssd_chat.documents import FileFailed, Piece, read_files
 
     texts: list[str] = []
     last = ""
     size = 0
-    for event in read_files([path], workers=1):
+    for event in read_files([path], workers=1, cancelled=cancelled):
         if isinstance(event, FileFailed):
             raise UserError(event.sentence)
         if isinstance(event, Piece):
@@ -65,6 +66,8 @@ def read_attachment(path: Path) -> Attachment:
             size += len(document.text)
         if size > MOST_CHARACTERS:
             raise UserError(f"{one_line(str(path))} is too long to be attached; import it instead.")
+    if cancelled is not None and cancelled.is_set():
+        raise UserError(f"{one_line(str(path))} was not attached.")
     name = one_line(path.name.replace('"', "'")).replace("\ufffd", "?") or "document"
     return Attachment(name, "".join(texts).strip("\n"))
 
@@ -92,8 +95,13 @@ def split_attachments(message: str) -> tuple[list[Attachment], str]:
 def shortened(message: str) -> str:
     """A message for the screen: one line for each document."""
     attachments, question = split_attachments(message)
+    return with_chips(question, [(attachment.name, attachment.lines) for attachment in attachments])
+
+
+def with_chips(question: str, documents: Iterable[tuple[str, int]]) -> str:
+    """A question below a line for each document, given by name and number of lines."""
     chips = [
-        f"⟦{a.name}: {a.lines:,} {'line' if a.lines == 1 else 'lines'}⟧\n" for a in attachments
+        f"⟦{name}: {lines:,} {'line' if lines == 1 else 'lines'}⟧\n" for name, lines in documents
     ]
     return "".join(chips) + question
 

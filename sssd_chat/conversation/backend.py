@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sssd_chat import paths
+from sssd_chat.conversation.attaching import WaitingAttachments
 from sssd_chat.conversation.descriptions import describe_model, describe_turn
 from sssd_chat.conversation.events import (
     AnswerDone,
@@ -63,6 +64,16 @@ class _Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class _Attach:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Detach:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class _NewChat:
     pass
 
@@ -72,7 +83,8 @@ class _Close:
     pass
 
 
-_Command = _Send | _Draft | _NewChat | _Close
+_Action = _Send | _Attach | _Detach | _NewChat | _Close
+_Command = _Action | _Draft
 
 
 class EngineThread:
@@ -100,6 +112,7 @@ class EngineThread:
         self._drafting_wanted = True
         self._busy = threading.Event()
         self._draft = ""
+        self._attachments = WaitingAttachments(self._emit)
         self._reused: int | None = None
         self._left_out = 0
         self._next_save = time.monotonic() + _SAVE_SECONDS
@@ -123,6 +136,14 @@ class EngineThread:
         """Keeps what is typed for reading it ahead."""
         self._draft = text
         self._commands.put(_Draft())
+
+    def attach(self, path: str) -> None:
+        """Reads a document for the next question."""
+        self._commands.put(_Attach(path))
+
+    def detach(self) -> None:
+        """Lets go of such documents."""
+        self._commands.put(_Detach())
 
     def cancel(self) -> None:
         """Stops the answer."""
@@ -214,6 +235,8 @@ class EngineThread:
             if isinstance(command, _Send):
                 self._emit(AnswerFailed("There is no model to answer."))
                 self._busy.clear()
+            elif isinstance(command, _Attach):
+                self._emit(Notice("There is no model to read a document.", "error"))
 
     def _serve(self, loaded: LoadedEngine, earlier: list[StoredTurn]) -> None:
         from sssd_chat.conversation.session import ChatSession
@@ -235,23 +258,33 @@ class EngineThread:
             self._emit(ContextFilled(session.context_tokens))
             self._tell_left_out(session)
         while not isinstance(command := self._next_command(session), _Close):
-            if isinstance(command, _Send):
-                self._answer(session, command.text)
-                self._save_now_and_then(loaded)
-                self._busy.clear()
-            else:
-                self._begin_anew(session)
+            match command:
+                case _Send(text):
+                    message = self._attachments.before(text)
+                    self._attachments.clear()
+                    self._answer(session, message)
+                    self._save_now_and_then(loaded)
+                    self._busy.clear()
+                case _Attach(path):
+                    self._attachments.add(path, session, loaded, self._closing)
+                    # Reading it ahead can begin now.
+                    self._commands.put(_Draft())
+                case _Detach():
+                    self._attachments.clear()
+                case _NewChat():
+                    self._begin_anew(session)
         self._keeping.leave(session)
 
     def _begin_anew(self, session: ChatSession) -> None:
         self._keeping.leave(session)
         session.reset()
+        self._attachments.clear()
         self._left_out = 0
         self._keeping.new_chat()
 
     # Between two answers
 
-    def _next_command(self, session: ChatSession) -> _Send | _NewChat | _Close:
+    def _next_command(self, session: ChatSession) -> _Action:
         """Waits for a command that is no draft; drafts are read ahead when typing pauses."""
         command = self._commands.get()
         while isinstance(command, _Draft):
@@ -270,7 +303,8 @@ class EngineThread:
         if not settings.read_ahead or (not settings.read_ahead_on_battery and on_battery()):
             return
         try:
-            session.read_ahead(self._draft, self._commands.empty)
+            message = self._attachments.before(self._draft)
+            session.read_ahead(message, self._commands.empty)
         except Exception:
             # The question itself will be read, or say what is wrong.
             log.exception("reading ahead failed")

@@ -17,6 +17,8 @@ __all__ = [
     "AnswerFailed",
     "AnswerStatistics",
     "AnswerStep",
+    "Attached",
+    "AttachmentsChanged",
     "ChatBackend",
     "ChatRestored",
     "ContextFilled",
@@ -154,6 +156,22 @@ class AnswerFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Attached:
+    """A document that goes along with the next question."""
+
+    name: str
+    lines: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentsChanged:
+    """These documents go along with the next question."""
+
+    documents: tuple[Attached, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something the user should know, in one sentence."""
 
@@ -173,6 +191,7 @@ Event = (
     | AnswerStep
     | AnswerDone
     | AnswerFailed
+    | AttachmentsChanged
     | Notice
 )
 
@@ -190,6 +209,13 @@ class ChatBackend(Protocol):
     def draft(self, text: str) -> None:
         """What stands in the prompt now. It is read ahead when the engine has nothing else to do,
         and given up by the next call of any kind."""
+
+    def attach(self, path: str) -> None:
+        """Lets a document go along with the next question. AttachmentsChanged comes when it is
+        read, or a Notice says why it cannot."""
+
+    def detach(self) -> None:
+        """No document goes along with the next question."""
 
     def cancel(self) -> None:
         """Stops the answer being written; its text so far is kept."""

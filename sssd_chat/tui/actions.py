@@ -48,6 +48,12 @@ ACTIONS = (
     ChatAction(
         "copy_answer", "ctrl+o", "Copy the last answer", "Puts it on the clipboard", "Copy answer"
     ),
+    ChatAction(
+        "import_documents",
+        "f3",
+        "Import documents",
+        "Your own files as something to draft from; the chat goes on meanwhile",
+    ),
     ChatAction("help", "f1", "Help", "All keys, and what the numbers mean", "Help"),
     ChatAction(
         "scroll_page(-1)", "pageup", "Page up", "Read back; the view then stays", "", True, False

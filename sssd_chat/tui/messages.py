@@ -16,6 +16,19 @@ class QuestionEntered(Message):
 
 
 @dataclass
+class AttachWanted(Message):
+    """The user wants a document to go along with the next question."""
+
+    path: str
+    """As it was typed; empty when nothing was."""
+
+
+@dataclass
+class DetachWanted(Message):
+    """The user wants no document to go along."""
+
+
+@dataclass
 class QuestionHeldBack(Message):
     """The user pressed Enter while an answer is being written."""
 

@@ -46,6 +46,8 @@ class FakeBackend:
         self.new_chats = 0
         self.drafting: list[bool] = []
         self.drafts: list[str] = []
+        self.attached: list[str] = []
+        self.detached = 0
         self.started = False
         self.closed = False
         self.context_tokens = 0
@@ -62,6 +64,12 @@ class FakeBackend:
 
     def draft(self, text: str) -> None:
         self.drafts.append(text)
+
+    def attach(self, path: str) -> None:
+        self.attached.append(path)
+
+    def detach(self) -> None:
+        self.detached += 1
 
     def cancel(self) -> None:
         self.cancelled += 1

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, TextArea
 
+from sssd_chat.conversation.attachments import with_chips
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
     AnswerStep,
+    Attached,
+    AttachmentsChanged,
     ChatBackend,
     ChatRestored,
     Drafting,
@@ -28,7 +33,15 @@ from sssd_chat.conversation.events import (
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
-from sssd_chat.tui.messages import FollowRequested, PlaceChanged, QuestionEntered, QuestionHeldBack
+from sssd_chat.tui.imports import Imports
+from sssd_chat.tui.messages import (
+    AttachWanted,
+    DetachWanted,
+    FollowRequested,
+    PlaceChanged,
+    QuestionEntered,
+    QuestionHeldBack,
+)
 from sssd_chat.tui.pace import Pace
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.live_panel import LivePanel
@@ -71,6 +84,8 @@ class ChatScreen(Screen[None]):
         self._draws = 0
         self._figures_are_old = False
         self._draft_is_new = False
+        self._attached: tuple[Attached, ...] = ()
+        self._imports = Imports(self.app)
 
     def compose(self) -> ComposeResult:
         """Chat on the left, numbers on the right, keys at the bottom."""
@@ -89,6 +104,10 @@ class ChatScreen(Screen[None]):
         await self._transcript.mount(Welcome(self._state))
         self.query_one(Prompt).border_subtitle = "enter asks · ctrl+j new line"
         self.call_after_refresh(self._begin)
+
+    def on_unmount(self) -> None:
+        """Nothing goes on without the screen."""
+        self._imports.close()
 
     def _begin(self) -> None:
         self._backend.start()
@@ -149,6 +168,8 @@ class ChatScreen(Screen[None]):
                 self._answer.name_speaker(info.name)
             case ChatRestored(turns):
                 await self._transcript.restore([Said.restored(turn) for turn in turns])
+            case AttachmentsChanged(documents):
+                self._show_attached(documents)
             case TurnsLeftOut(turns):
                 self._transcript.mark_left_out(turns)
             case ModelFailed(message):
@@ -171,6 +192,15 @@ class ChatScreen(Screen[None]):
         for welcome in self.query(Welcome):
             if self._state.phase is not Phase.FAILED:
                 welcome.show(self._state)
+
+    def _show_attached(self, documents: tuple[Attached, ...]) -> None:
+        """Names what goes along with the next question, and its share of the context."""
+        self._attached = documents
+        room = self._state.model.context_length if self._state.model else 0
+        names = " ".join(f"⟦{document.name}⟧" for document in documents)
+        tokens = sum(document.tokens for document in documents)
+        title = f"{for_display(names)} {tokens:,} of {room:,} tokens" if documents else ""
+        self.query_one(Prompt).border_title = Content(title)
 
     async def _show_no_model(self, message: str) -> None:
         if self._answer is not None:
@@ -195,7 +225,8 @@ class ChatScreen(Screen[None]):
     @on(QuestionEntered)
     async def _ask(self, event: QuestionEntered) -> None:
         self._state.asked()
-        await self._transcript.add_question(event.text)
+        attached = [(document.name, document.lines) for document in self._attached]
+        await self._transcript.add_question(with_chips(event.text, attached))
         name = self._state.model.name if self._state.model else "the model"
         self._answer = await self._transcript.begin_answer(name)
         if self._state.phase is Phase.WAITING:
@@ -203,6 +234,17 @@ class ChatScreen(Screen[None]):
         self._backend.send(event.text)
         self._show_state()
         self.refresh_bindings()
+
+    @on(AttachWanted)
+    def _attach_document(self, event: AttachWanted) -> None:
+        if not event.path:
+            self.notify("Which document? Type /attach and its path.", markup=False)
+            return
+        self._backend.attach(event.path)
+
+    @on(DetachWanted)
+    def _detach_documents(self) -> None:
+        self._backend.detach()
 
     @on(TextArea.Changed, "Prompt")
     def _note_draft(self) -> None:
@@ -298,6 +340,11 @@ class ChatScreen(Screen[None]):
         """Shows thinking and long questions whole, or folds them again."""
         self._transcript.unfold()
 
+    def action_import_documents(self) -> None:
+        """Makes files a collection that is drafted from."""
+        if self._state.model is not None:
+            self._imports.open(Path(self._state.model.path))
+
     def action_help(self) -> None:
         """Shows the keys and the meaning of the numbers."""
         from sssd_chat.tui.screens.help import HelpScreen
@@ -307,5 +354,7 @@ class ChatScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Greys out what does not apply now."""
         if action == "stop" and not self._state.busy:
+            return None
+        if action == "import_documents" and self._state.model is None:
             return None
         return True

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from sssd_chat.tui.actions import ACTIONS, APP_KEYS, PROMPT_KEYS
+from sssd_chat.tui.slash import COMMANDS
 
 _WORDS = (
     ("speed-up", "Measured tokens/s over the measured tokens/s of this model without drafts."),
@@ -38,7 +39,7 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll() as box:
             box.border_title = "Help"
             box.border_subtitle = "esc closes"
-            yield from _section("While typing", PROMPT_KEYS)
+            yield from _section("While typing", [*PROMPT_KEYS, *COMMANDS])
             chat = [(_keys(action.keys), f"{action.title}. {action.help}") for action in ACTIONS]
             yield from _section("In the chat", [*chat, *APP_KEYS])
             yield from _section("The numbers", _WORDS)

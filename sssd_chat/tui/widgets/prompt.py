@@ -12,6 +12,7 @@ from textual.widgets.text_area import Location, Selection
 from sssd_chat.text import for_display
 from sssd_chat.tui.figures import counted
 from sssd_chat.tui.messages import QuestionEntered, QuestionHeldBack
+from sssd_chat.tui.slash import command_in
 
 _CHIP_ABOVE_LINES = 15
 _CHIP_ABOVE_CHARACTERS = 1500
@@ -55,16 +56,17 @@ class Prompt(TextArea):
         question = self.question
         if not question.strip():
             return
-        if self.answering:
+        command = command_in(question)
+        if self.answering and command is None:
             self.post_message(QuestionHeldBack())
             return
-        self.answering = True
+        self.answering = self.answering or command is None
         if not self._sent or self._sent[-1] != self.text:
             self._sent.append(self.text)
         self._position = len(self._sent)
         self._unsent = ""
         self.clear()
-        self.post_message(QuestionEntered(question))
+        self.post_message(command or QuestionEntered(question))
 
     def action_copy(self) -> None:
         """Copies what is selected in the prompt."""

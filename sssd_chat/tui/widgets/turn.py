@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.containers import Vertical
 
+from sssd_chat.conversation.attachments import shortened
 from sssd_chat.conversation.events import RestoredTurn
 
 
@@ -14,7 +15,7 @@ class Said:
     """What a turn holds. It stays when the turn is taken off the screen."""
 
     text: str = ""
-    """As it was asked or written."""
+    """As it was asked or written, with a line in place of each document that went along."""
     speaker: str = ""
     """The model that answered; empty in a question."""
     note: str = ""
@@ -32,7 +33,7 @@ class Said:
     def restored(cls, turn: RestoredTurn) -> Said:
         """A turn of an earlier chat."""
         if turn.role == "user":
-            return cls(turn.text)
+            return cls(shortened(turn.text))
         note, style = ("", "") if turn.complete else ("■ not complete", "-cut")
         joined = bool(turn.text or turn.thinking)
         return cls(turn.text, turn.model, note, style, turn.thinking, joined)

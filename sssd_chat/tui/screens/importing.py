@@ -1,0 +1,152 @@
+"""Importing documents while the chat goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, ProgressBar, Static
+
+from sssd_chat.errors import UserError
+from sssd_chat.text import for_display, one_line
+from sssd_chat.tui.figures import count, counted
+
+if TYPE_CHECKING:
+    from sssd_chat.conversation.corpus import BackgroundImport, ImportProgress, ImportReport
+
+StartImport = Callable[[str, str], "BackgroundImport"]
+"""Begins to import a path into a collection. Raises UserError."""
+
+_UPDATES_PER_SECOND = 8
+_FAILURES_SHOWN = 3
+
+
+class ImportScreen(ModalScreen[None]):
+    """Asks for a path and a collection, then shows how far the import is and what came of it.
+    Closing the screen does not stop the import."""
+
+    CSS_PATH = "importing.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
+
+    def __init__(self, start: StartImport, running: BackgroundImport | None) -> None:
+        """`running` is an import that was begun earlier and is not over."""
+        super().__init__()
+        self._start = start
+        self._job = running
+
+    def compose(self) -> ComposeResult:
+        """Two fields, a bar, a line of figures, and buttons."""
+        with Vertical() as box:
+            box.border_title = "Import documents"
+            box.border_subtitle = "esc closes"
+            yield Static("File or folder", classes="label")
+            yield Input(placeholder="~/papers", id="path", compact=True)
+            yield Static("Collection", classes="label")
+            yield Input(placeholder="the name of the folder", id="collection", compact=True)
+            yield ProgressBar(total=1.0, show_eta=False, id="bar")
+            yield Static(id="figures", markup=False)
+            with Horizontal():
+                yield Button("Import", id="begin", variant="primary", compact=True)
+                yield Button("Stop", id="stop", compact=True)
+                yield Button("Close", id="close", compact=True)
+
+    def on_mount(self) -> None:
+        """Shows an import that is running already."""
+        if self._job is not None:
+            (path,) = self._job.settings.paths
+            self.query_one("#path", Input).value = for_display(str(path))
+            self.query_one("#collection", Input).value = self._job.settings.collection
+        self._show()
+        self.set_interval(1 / _UPDATES_PER_SECOND, self._show)
+
+    @on(Input.Submitted, "#path")
+    def _go_on(self) -> None:
+        self.query_one("#collection", Input).focus()
+
+    @on(Button.Pressed, "#begin")
+    @on(Input.Submitted, "#collection")
+    def _begin(self) -> None:
+        if self._job is not None and self._job.is_running:
+            return
+        path = self.query_one("#path", Input).value.strip()
+        name = self.query_one("#collection", Input).value.strip() or Path(path).name
+        if not path:
+            self.query_one("#path", Input).focus()
+            return
+        try:
+            self._job = self._start(path, name)
+        except UserError as error:
+            self._tell(str(error))
+            return
+        self.query_one("#collection", Input).value = name
+        self._show()
+
+    @on(Button.Pressed, "#stop")
+    def _stop(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+
+    @on(Button.Pressed, "#close")
+    def _close(self) -> None:
+        self.dismiss()
+
+    def _show(self) -> None:
+        """How far it is, or what came of it."""
+        job = self._job
+        is_running = job is not None and job.is_running
+        self.query_one("#begin", Button).disabled = is_running
+        self.query_one("#stop", Button).disabled = not is_running
+        self.query_one("#bar", ProgressBar).set_class(job is not None, "-shown")
+        if job is None:
+            return
+        if job.problem:
+            self._tell(job.problem)
+        elif job.report is not None:
+            self.query_one("#bar", ProgressBar).update(progress=1.0)
+            self._tell(outcome(job.report))
+        elif job.progress is not None:
+            self.query_one("#bar", ProgressBar).update(progress=job.progress.share)
+            self._tell(progress_line(job.progress))
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#figures", Static).update(for_display(text))
+
+
+def progress_line(progress: ImportProgress) -> str:
+    """How far an import is."""
+    parts = [progress.stage.value]
+    parts.append(f"{count(progress.done)} of {count(progress.total)}" if progress.total else "")
+    if progress.tokens and progress.seconds:
+        parts.append(f"{count(round(progress.tokens / progress.seconds))} tokens/s")
+    if progress.seconds_left is not None:
+        minutes, seconds = divmod(round(progress.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+    return " · ".join(filter(None, parts))
+
+
+def outcome(report: ImportReport) -> str:
+    """What came of an import, in a few lines."""
+    lines = [f"Stopped. {_read(report)}" if report.stopped else _read(report)]
+    if report.tokens is not None:
+        lines.append(f"{count(report.tokens)} tokens of {report.collection} to draft from.")
+    if report.skipped:
+        why = ", ".join(f"{count(n)} {reason}" for reason, n in report.skipped.most_common())
+        lines.append(f"Left out: {why}.")
+    if report.failed:
+        lines.append(f"{counted(len(report.failed), 'file')} could not be read:")
+        lines += [one_line(note.text) for note in report.failed[:_FAILURES_SHOWN]]
+    if len(report.failed) > _FAILURES_SHOWN:
+        lines.append("…")
+    return "\n".join(lines)
+
+
+def _read(report: ImportReport) -> str:
+    unchanged = report.unchanged + report.same
+    rest = f", {count(unchanged)} not changed" if unchanged else ""
+    return f"{counted(report.read, 'file')} read{rest}."
