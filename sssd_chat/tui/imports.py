@@ -27,6 +27,7 @@ class Imports:
         self._app = app
         self._job: BackgroundImport | None = None
         self._model = Path()
+        self._closed = False
 
     def open(self, model: Path) -> None:
         """Shows the running import, or asks for a new one, to be indexed for `model`."""
@@ -38,6 +39,7 @@ class Imports:
 
     def close(self) -> None:
         """Ends a running import."""
+        self._closed = True
         if self._job is not None:
             self._job.cancel()
             self._job.join(_LAST_SECONDS)
@@ -63,9 +65,10 @@ class Imports:
         return self._job
 
     def _on_end(self, job: BackgroundImport) -> None:
-        # The app may have ended meanwhile.
-        with contextlib.suppress(RuntimeError):
-            self._app.call_from_thread(self._tell_end, job)
+        if not self._closed:
+            # The app may end at this very moment.
+            with contextlib.suppress(RuntimeError):
+                self._app.call_from_thread(self._tell_end, job)
 
     def _tell_end(self, job: BackgroundImport) -> None:
         from sssd_chat.tui.screens.importing import ImportScreen, outcome
