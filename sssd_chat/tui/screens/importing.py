@@ -10,12 +10,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input, ProgressBar, Static
+from textual.widgets import Button, Input, Static
 
 from sssd_chat.errors import UserError
 from sssd_chat.text import for_display, one_line
-from sssd_chat.tui.figures import count, counted
+from sssd_chat.tui.figures import bar, count, counted
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.corpus import BackgroundImport, ImportProgress, ImportReport
@@ -25,6 +26,7 @@ StartImport = Callable[[str, str], "BackgroundImport"]
 
 _UPDATES_PER_SECOND = 8
 _FAILURES_SHOWN = 3
+_BAR = 60
 
 
 class ImportScreen(ModalScreen[None]):
@@ -41,7 +43,7 @@ class ImportScreen(ModalScreen[None]):
         self._job = running
 
     def compose(self) -> ComposeResult:
-        """Two fields, a bar, a line of figures, and buttons."""
+        """Two fields, figures, and buttons."""
         with Vertical() as box:
             box.border_title = "Import documents"
             box.border_subtitle = "esc closes"
@@ -49,7 +51,6 @@ class ImportScreen(ModalScreen[None]):
             yield Input(placeholder="~/papers", id="path", compact=True)
             yield Static("Collection", classes="label")
             yield Input(placeholder="the name of the folder", id="collection", compact=True)
-            yield ProgressBar(total=1.0, show_eta=False, id="bar")
             yield Static(id="figures", markup=False)
             with Horizontal():
                 yield Button("Import", id="begin", variant="primary", compact=True)
@@ -102,20 +103,22 @@ class ImportScreen(ModalScreen[None]):
         is_running = job is not None and job.is_running
         self.query_one("#begin", Button).disabled = is_running
         self.query_one("#stop", Button).disabled = not is_running
-        self.query_one("#bar", ProgressBar).set_class(job is not None, "-shown")
         if job is None:
             return
         if job.problem:
             self._tell(job.problem)
         elif job.report is not None:
-            self.query_one("#bar", ProgressBar).update(progress=1.0)
             self._tell(outcome(job.report))
         elif job.progress is not None:
-            self.query_one("#bar", ProgressBar).update(progress=job.progress.share)
-            self._tell(progress_line(job.progress))
+            self._tell(progress_line(job.progress), job.progress.share)
 
-    def _tell(self, text: str) -> None:
-        self.query_one("#figures", Static).update(for_display(text))
+    def _tell(self, text: str, share: float | None = None) -> None:
+        """Shows a text, below a bar while something is going on."""
+        content = Content(for_display(text))
+        if share is not None:
+            full, empty = bar(share, _BAR)
+            content = Content.assemble((full, "$accent"), (empty, "$quiet"), "\n", content)
+        self.query_one("#figures", Static).update(content)
 
 
 def progress_line(progress: ImportProgress) -> str:
