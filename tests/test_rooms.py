@@ -21,6 +21,8 @@ ROOMS = {
     "sssd_chat.conversation.history": ("textual", "numpy", "sssd_chat.generation"),
     "sssd_chat.conversation.events": ("textual", "numpy", "psutil", "sssd_chat.drafting"),
     "sssd_chat.bench.replay": ("textual", "llama_cpp", "sssd_chat.llama"),
+    "sssd_chat.diagnosis.report": ("textual", "llama_cpp", "sssd_chat.conversation"),
+    "sssd_chat.integrations.llama_cpp": ("textual", "sssd_chat.conversation", "sssd_chat.cli"),
     "sssd_chat.tui.app": ("numpy", "llama_cpp", "sssd_chat.drafting", "sssd_chat.cli"),
 }
 

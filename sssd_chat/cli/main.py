@@ -17,6 +17,7 @@ COMMANDS = {
     "ask": "one answer on stdout",
     "chats": "list, search, show, rename, delete, export and import chats",
     "models": "list, describe, fetch, choose and remove model files",
+    "doctor": "what this machine can do, and whether something is wrong",
     "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
     "import": "your own files as something to draft from",

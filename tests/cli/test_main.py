@@ -40,7 +40,7 @@ def test_the_chat_needs_a_terminal_and_says_what_to_use_instead() -> None:
     assert "sssd-chat ask" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["ask", "chats", "models", "config", "verify"])
+@pytest.mark.parametrize("name", ["ask", "chats", "models", "doctor", "config", "verify"])
 def test_help_loads_nothing_heavy(name: str) -> None:
     """Starting must not wait for what help does not need."""
     code = (

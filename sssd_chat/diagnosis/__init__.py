@@ -1,0 +1,1 @@
+"""What this machine can do, for `sssd-chat doctor` and for bug reports."""

@@ -1,0 +1,1 @@
+"""sssd-chat's drafting in other programs."""
