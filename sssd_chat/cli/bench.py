@@ -65,7 +65,7 @@ def _add_replay(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     replay.add_argument(
         "--model",
-        metavar="PATH",
+        metavar="NAME|PATH",
         help="the model that was recorded, whose vocabulary --starter and --own need",
     )
     replay.add_argument(

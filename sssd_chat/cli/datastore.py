@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         description="Drops the index of the model's vocabulary and makes it anew from the chats, "
         "the imported texts and the starter collections, forgotten ones of these included.",
     )
-    rebuild.add_argument("--model", metavar="PATH", help="default: as for a chat")
+    rebuild.add_argument("--model", metavar="NAME|PATH", help="default: as for a chat")
     rebuild.add_argument("--no-starter", dest="starter", action="store_false", default=None)
     kinds.add_parser("compact", help="one segment for each collection")
     _add_forget(kinds)

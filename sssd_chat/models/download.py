@@ -23,6 +23,7 @@ Progress = Callable[[int, int], None]
 _TRIES = 5
 """Failures in a row without a new byte."""
 _READ = 1 << 20
+_APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class Opener(Protocol):
@@ -82,7 +83,7 @@ def fetch(
     part = unfinished_name(file, target)
     try:
         make_private_folder(target.parent)
-        with part.open("ab") as output:
+        with os.fdopen(os.open(part, _APPENDING, 0o600), "ab") as output:
             _gather(file, output, opener, progress, patience)
             output.flush()
             os.fsync(output.fileno())

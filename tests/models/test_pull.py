@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -314,4 +313,4 @@ def test_without_the_client_library_the_sentence_says_how_to_get_it(
 def test_only_the_owner_can_read_what_was_fetched(hub: FakeHub, fetch: Fetch) -> None:
     path = fetch().path
     assert path.parent.stat().st_mode & 0o077 == 0
-    assert os.access(path, os.R_OK)
+    assert path.stat().st_mode & 0o777 == 0o600
