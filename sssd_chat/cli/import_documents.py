@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from sssd_chat import paths
 from sssd_chat.cli import options as shared
 from sssd_chat.cli.console import Interrupt
+from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
     from sssd_chat.cli.import_report import ProgressLine
@@ -73,13 +75,22 @@ def run(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     options.collection = check_collection_name(options.collection)
     start_logging()
-    with Interrupt() as interrupt:
-        config = shared.load_settings(quiet=options.quiet)
-        if options.estimate:
-            from sssd_chat.cli.import_estimate import run_estimate
+    try:
+        with Interrupt() as interrupt:
+            return _run(options, interrupt)
+    except sqlite3.Error as error:
+        raise UserError(
+            f"The databases in {paths.data_folder()} cannot be used: {error}."
+        ) from error
 
-            return run_estimate(options, config, import_settings(options, config), interrupt)
-        return _import(options, config, interrupt)
+
+def _run(options: argparse.Namespace, interrupt: Interrupt) -> int:
+    config = shared.load_settings(quiet=options.quiet)
+    if options.estimate:
+        from sssd_chat.cli.import_estimate import run_estimate
+
+        return run_estimate(options, config, import_settings(options, config), interrupt)
+    return _import(options, config, interrupt)
 
 
 def import_settings(options: argparse.Namespace, config: Config) -> ImportSettings:

@@ -177,6 +177,14 @@ def test_a_model_that_is_none(folder: Path, capsys: Capture) -> None:
     assert not paths.texts_file().exists()
 
 
+def test_a_damaged_database_is_told(folder: Path, chat_model: Path, capsys: Capture) -> None:
+    paths.data_folder().mkdir(parents=True)
+    paths.texts_file().write_bytes(b"this is no database, but long enough to be one" * 100)
+    assert main(words(folder, chat_model)) == 1
+    error = capsys.readouterr().err
+    assert str(paths.texts_file()) in error and len(error.splitlines()) == 1
+
+
 @pytest.mark.usefixtures("in_this_process")
 def test_an_estimate(folder: Path, chat_model: Path, capsys: Capture) -> None:
     assert main(words(folder, chat_model, "--estimate")) == 1

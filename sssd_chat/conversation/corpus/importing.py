@@ -66,6 +66,38 @@ class _Walked:
     """Names of what could not be looked into."""
 
 
+class _Meter:
+    """How far the reading is."""
+
+    def __init__(self, files: Sequence[Found], on_progress: OnProgress) -> None:
+        self._files = len(files)
+        self._bytes = sum(file.size for file in files)
+        self._on_progress = on_progress
+        self._started = time.monotonic()
+        self._done = 0
+        self._size = 0
+        self._part = 0
+
+    def add(self, file: Found, size: int) -> None:
+        """So much text of a file came; it may be more than the file has bytes."""
+        self._part = min(self._part + size, file.size)
+        self._show()
+
+    def finish(self, file: Found) -> None:
+        """Nothing more will come of a file."""
+        self._done += 1
+        self._size += file.size
+        self._part = 0
+        self._show()
+
+    def _show(self) -> None:
+        share = (self._size + self._part) / self._bytes if self._bytes else 1.0
+        seconds = time.monotonic() - self._started
+        self._on_progress(
+            ImportProgress(Stage.READING, self._done, self._files, share, seconds=seconds)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Repeat:
     """A file of which another one has the same content."""
@@ -135,7 +167,7 @@ class Importer:
         would be read, of which some may turn out to hold no text."""
         walked = self._walk()
         self._look_up()
-        sizes = {file.path: file.size for file in walked.files}
+        found = {file.path: file for file in walked.files}
         report = self.report
         changed: dict[Path, bool] = {}
 
@@ -150,12 +182,14 @@ class Importer:
                 changed[path] = name in self._digests
             return False
 
+        meter = _Meter(walked.files, self._on_progress)
         for event in self._events(walked.files, look):
             if isinstance(event, FileFailed):
                 report.failed.append(FileNote(event.path, event.sentence))
+            meter.finish(found[event.path])
         for path in sorted(changed):
             (report.changed if changed[path] else report.new).append(path)
-            report.file_bytes += sizes[path]
+            report.file_bytes += found[path].size
         if self._settings.sync:
             report.removed = len(self._vanished(walked))
         return self._finished_report()
@@ -212,28 +246,23 @@ class Importer:
     def _read(self, files: Sequence[Found]) -> list[_Repeat]:
         """Reads what is new; returns the files of which another one has the same content."""
         found = {file.path: file for file in files}
-        total = sum(file.size for file in files)
+        meter = _Meter(files, self._on_progress)
         repeats: list[_Repeat] = []
         writer = TextWriter(self._texts, self._settings.collection)
-        started = time.monotonic()
-        size = done = part = 0
+        part = 0
         try:
             for event in self._events(files, self._is_wanted):
+                file = found[event.path]
                 if isinstance(event, Piece):
                     part += 1
                     self._keep(event, part, writer)
+                    meter.add(file, len(event.document.text))
                     continue
                 self._end(event, part, writer)
                 if isinstance(event, FileUnwanted) and self._is_repeat(event, writer):
-                    repeats.append(_Repeat(found[event.path], event.sha256))
+                    repeats.append(_Repeat(file, event.sha256))
+                meter.finish(file)
                 part = 0
-                done += 1
-                size += found[event.path].size
-                share = size / total if total else 1.0
-                seconds = time.monotonic() - started
-                self._on_progress(
-                    ImportProgress(Stage.READING, done, len(files), share, seconds=seconds)
-                )
         except BaseException:
             # Files that are whole are kept, whatever went wrong with another.
             with contextlib.suppress(sqlite3.Error):
