@@ -4,8 +4,8 @@
     python datastores/record.py --model MODEL.gguf [--parallel 32] [--max-tokens 448] [FOLDER …]
 
 Each FOLDER (default: all beside this file) has a `prompts.jsonl`; the answers are added to its
-`answers.jsonl` as they are finished, so a recording that was stopped goes on where it was. When all
-are there, `--pack` writes `answers.jsonl.xz`, which is what the program installs.
+`answers.jsonl` as they are finished, so a recording that was stopped goes on where it was. `--pack`
+adds them to `answers.jsonl.xz`, which is what the program installs.
 
 Greedy decoding, many conversations in one batch, each in a stream of its own of the KV cache: on a
 CPU that gives two to four times the tokens of one conversation at a time. Questions of all folders
@@ -30,6 +30,7 @@ from sssd_chat.conversation.templates import ChatTemplate, Message
 from sssd_chat.llama.model import Model
 
 HERE = Path(__file__).parent
+PACKED = "answers.jsonl.xz"
 CHUNK = 256
 
 
@@ -118,10 +119,21 @@ def main() -> int:
 
 def pack(folder: Path) -> None:
     """Sorts the answers by prompt and turn, and compresses them."""
-    lines = {json.dumps(a, ensure_ascii=False) for a in read(folder / "answers.jsonl")}
-    content = "".join(f"{line}\n" for line in sorted(lines))
-    (folder / "answers.jsonl.xz").write_bytes(lzma.compress(content.encode(), preset=9))
-    print(f"{folder.name}: {len(lines)} answers, {len(content)} bytes", file=sys.stderr)
+    answers = recorded(folder)
+    content = "".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers)
+    (folder / PACKED).write_bytes(lzma.compress(content.encode(), preset=9))
+    print(f"{folder.name}: {len(answers)} answers, {len(content)} bytes", file=sys.stderr)
+
+
+def recorded(folder: Path) -> list[dict[str, object]]:
+    """All answers of a folder, packed ones and new ones, by prompt and turn."""
+    packed = folder / PACKED
+    lines = lzma.decompress(packed.read_bytes()).decode().splitlines() if packed.exists() else []
+    answers = [*map(json.loads, lines), *read(folder / "answers.jsonl")]
+    return sorted(
+        {(str(a["id"]), int(a["turn"])): a for a in answers}.values(),
+        key=lambda answer: (answer["id"], answer["turn"]),
+    )
 
 
 def read(path: Path) -> list[dict[str, object]]:
@@ -136,7 +148,7 @@ def waiting_prompts(folders: list[Path]) -> list[Prompt]:
     queues = []
     for folder in folders:
         done: dict[str, list[str]] = {}
-        for answer in sorted(read(folder / "answers.jsonl"), key=lambda a: (a["id"], a["turn"])):
+        for answer in recorded(folder):
             done.setdefault(str(answer["id"]), []).append(str(answer["text"]))
         prompts = [
             Prompt(folder, str(p["id"]), list(p["turns"]), done.get(str(p["id"]), []))  # type: ignore[call-overload]
