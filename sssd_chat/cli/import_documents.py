@@ -95,8 +95,7 @@ def _run(options: argparse.Namespace, interrupt: Interrupt) -> int:
 
 def import_settings(options: argparse.Namespace, config: Config) -> ImportSettings:
     """What is imported."""
-    from sssd_chat.conversation.corpus import ImportSettings
-    from sssd_chat.documents import WalkSettings
+    from sssd_chat.conversation.corpus import ImportSettings, WalkSettings
 
     return ImportSettings(
         tuple(Path(path).expanduser() for path in options.paths),

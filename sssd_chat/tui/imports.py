@@ -49,9 +49,9 @@ class Imports:
         from sssd_chat.conversation.corpus import (
             BackgroundImport,
             ImportSettings,
+            WalkSettings,
             check_collection_name,
         )
-        from sssd_chat.documents import WalkSettings
 
         try:
             place = Path(path).expanduser()

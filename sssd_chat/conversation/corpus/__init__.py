@@ -5,6 +5,7 @@ from sssd_chat.conversation.corpus.importing import Importer, ImportSettings
 from sssd_chat.conversation.corpus.indexed import index_collection
 from sssd_chat.conversation.corpus.names import check_collection_name, document_name
 from sssd_chat.conversation.corpus.report import FileNote, ImportProgress, ImportReport, Stage
+from sssd_chat.documents import WalkSettings
 
 __all__ = [
     "BackgroundImport",
@@ -14,6 +15,7 @@ __all__ = [
     "ImportSettings",
     "Importer",
     "Stage",
+    "WalkSettings",
     "check_collection_name",
     "document_name",
     "index_collection",
