@@ -28,7 +28,6 @@ def remove(model: FoundModel) -> int:
     try:
         for file in model.files:
             file.unlink(missing_ok=True)
-            file.with_name(f".{file.name}.lock").unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{error.filename} cannot be removed: {error.strerror}.") from error
     _remove_empty(model.path.parent)
@@ -36,8 +35,14 @@ def remove(model: FoundModel) -> int:
 
 
 def _remove_empty(folder: Path) -> None:
+    """Removes folders in which nothing is left but locks of downloads that are over."""
     own = paths.models_folder()
     with contextlib.suppress(OSError):
         while folder != own and folder.is_relative_to(own):
+            left = list(folder.iterdir())
+            if not all(one.name.startswith(".") and one.suffix == ".lock" for one in left):
+                return
+            for lock in left:
+                lock.unlink()
             folder.rmdir()
             folder = folder.parent

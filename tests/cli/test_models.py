@@ -104,6 +104,18 @@ def test_only_our_own_models_are_removed(tmp_path: Path, put: PutModel, capsys: 
     assert not own.exists() and list(paths.models_folder().iterdir()) == []
 
 
+def test_what_is_left_of_a_download_can_be_removed(put: PutModel, capsys: Capture) -> None:
+    folder = paths.models_folder() / "a" / "b"
+    own = put(folder / "Own.gguf")
+    part = folder / "Other.gguf.0123456789ab.part"
+    part.write_bytes(b"GGUF")
+    (folder / ".Other.gguf.lock").touch()
+    assert main(["models", "remove", part.name, "--yes"]) == 0
+    assert not part.exists() and own.exists()
+    assert main(["models", "remove", "Own", "--yes"]) == 0
+    assert list(paths.models_folder().iterdir()) == []
+
+
 def test_removing_asks_first(
     put: PutModel, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
