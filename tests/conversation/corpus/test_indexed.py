@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from sssd_chat.conversation import indexing
 from sssd_chat.conversation.corpus import ImportProgress, Stage, index_collection, indexed
+from sssd_chat.conversation.learning import Learner, LearningSettings
 from sssd_chat.datastore import store as store_module
 from sssd_chat.datastore.store import Datastore
 from sssd_chat.datastore.texts import StoredText, TextStore
@@ -115,3 +117,25 @@ def test_a_disk_that_refuses(
         index_collection(texts, "own", tmp_path / "index", Spelling())
     monkeypatch.undo()
     assert index_collection(texts, "own", tmp_path / "index", Spelling()) == 100
+
+
+def test_an_open_chat_steps_back_and_finds_the_collection(texts: TextStore, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    store = Datastore(index)
+    settings = LearningSettings(
+        tmp_path / "history.db", tmp_path / "texts.db", tmp_path / "savings.json", starters=False
+    )
+    learner = Learner(store, Spelling(), settings)
+    learner.start()
+    try:
+        put(texts, a="first", b="second")
+        assert index_collection(texts, "own", index, Spelling()) == 11
+        until = time.monotonic() + 20
+        while not store.is_writer or "b" not in store.labels("own"):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert not learner.problem
+    finally:
+        learner.close()
+        store.close()
+    assert content(index) == {"a": 5, "b": 6}
