@@ -20,7 +20,7 @@ def hugging_face_models(hub: Path) -> list[Candidate]:
     """The models of a Hugging Face cache; of a file in several revisions, the newest."""
     found: list[Candidate] = []
     for folder in _folders(hub, "models--*"):
-        repository = "/".join(folder.name.split("--")[1:])
+        repository = folder.name.removeprefix("models--").replace("--", "/", 1)
         seen: set[tuple[str, ...]] = set()
         for snapshot in _newest_first(folder):
             for one in scan(snapshot):
@@ -92,7 +92,7 @@ def _model_digest(manifest: Path) -> str | None:
             # A digest becomes the name of a file.
             if layer["mediaType"] == _MODEL_LAYER and digest.removeprefix("sha256:").isalnum():
                 return str(digest)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return None
 

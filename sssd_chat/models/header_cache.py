@@ -93,7 +93,7 @@ def _load(file: Path) -> dict[str, dict[str, Any]]:
         is_sound = content["version"] == _VERSION and all(
             isinstance(one, dict) for one in models.values()
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return models if is_sound else {}
 

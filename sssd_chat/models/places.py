@@ -172,6 +172,6 @@ def _of_environment(variable: str) -> Iterator[Path]:
 def _json(file: Path) -> dict[str, object]:
     try:
         content = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -12,6 +12,7 @@ import pytest
 from sssd_chat import paths
 from sssd_chat.cli.main import main
 from sssd_chat.config import load_config
+from tests.cli.test_ask import run
 from tests.models.conftest import PutModel, machine, no_starter, put
 from tests.models.fake_hub import drop_after, running_hub
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model
@@ -83,6 +84,21 @@ def test_a_model_is_chosen_for_all_commands(tmp_path: Path, put: PutModel, capsy
     assert load_config().model.path == str(path)
     assert paths.config_file().read_text().startswith("# mine\n")
     assert "There is no model nothing" in complaint(capsys, "use", "nothing")
+
+
+def test_commands_take_the_name_of_a_model(tmp_path: Path, put: PutModel, capsys: Capture) -> None:
+    settings_with_folder(tmp_path / "m")
+    put(tmp_path / "m" / "Named-F32.gguf", seed=1)
+    put(tmp_path / "m" / "x" / "Named-copy-F32.gguf", seed=2)
+    ask = ("ask", "hello", "--max-tokens", "2", "--threads", "1", "--json", "--model")
+    answer = run(*ask, "named")
+    assert json.loads(answer.stdout)["model"]["path"].endswith("Named-F32.gguf")
+    ambiguous = run(*ask, "tiny llama")
+    assert ambiguous.returncode == 1
+    assert "Named-copy-F32 (settings), Named-F32 (settings)" in ambiguous.stderr
+    unknown = run(*ask, "naned-f32")
+    assert unknown.returncode == 1
+    assert "did you mean Named-F32" in unknown.stderr
 
 
 def test_what_is_no_chat_model_is_not_chosen(tmp_path: Path, capsys: Capture) -> None:

@@ -17,6 +17,8 @@ from tests.tiny_models import tiny_model
 
 pytestmark = pytest.mark.usefixtures("no_starter")
 
+LAYER = "application/vnd.ollama.image.model"
+
 
 def found(*folders: Path) -> dict[str, FoundModel]:
     """By name; every name but once."""
@@ -187,6 +189,25 @@ def test_broken_and_half_downloaded_files_are_listed_with_the_reason(
     assert "a file that is gone" in found()["hub"].problem
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        *("", "[]", "{}", "null", '{"layers": 3}', '{"layers": [3]}', '{"layers": [{}]}'),
+        "[" * 100_000,
+        f'{{"layers": [{{"mediaType": "{LAYER}", "digest": "sha256:../x"}}]}}',
+        f'{{"layers": [{{"mediaType": "{LAYER}", "digest": 7}}]}}',
+    ],
+)
+def test_manifests_that_say_nothing_are_passed_over(machine: Path, manifest: str) -> None:
+    folder = machine / ".ollama/models"
+    put_in_ollama(folder, "registry.ollama.ai/library/good/1b", small_model(1))
+    bad = folder / "manifests/registry.ollama.ai/library/bad/1b"
+    bad.parent.mkdir()
+    bad.write_text(manifest)
+    (folder / "manifests/registry.ollama.ai/library/stray").write_text("")
+    assert set(found()) == {"good:1b"}
+
+
 def test_what_is_no_chat_model_is_said_to_be_none(tmp_path: Path, put: PutModel) -> None:
     for kind in ("clip", "bert"):
         writer = gguf.GGUFWriter(tmp_path / f"{kind}.gguf", kind)
@@ -228,7 +249,7 @@ def test_hundreds_of_files_are_listed_at_once_and_read_once(
     monkeypatch.setattr(header_cache, "read_header", read)
     (folder / "model-007.gguf").write_bytes(contents[:-1])
     assert "incomplete" in found(folder)["model-007"].problem
-    for damage in (b"", b"[]", b'{"version": 1, "models": {"x": 3}}', b"\xff"):
+    for damage in (b"", b"[]", b"[" * 100_000, b'{"version": 1, "models": {"x": 3}}', b"\xff"):
         paths.model_headers_file().write_bytes(damage)
         assert len(find_models([folder])) == 400
 
