@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -202,6 +204,30 @@ def test_a_repository_that_cannot_be_listed_is_told(
     hub.listing_moods = [answer]  # type: ignore[list-item]
     assert words in complaint(fetch)
     assert hub.asked == []
+
+
+def test_a_token_stays_with_the_hub(hub: FakeHub, fetch: Fetch, model: bytes) -> None:
+    """Large files come from other machines, by addresses that need no token."""
+    with running_hub() as other:
+        other.repositories = hub.repositories
+        there = status(302, Location=f"{other.endpoint}/{REPOSITORY}/resolve/c0ffee/{FILE}")
+        hub.moods = [there, there]
+        other.moods = [drop_after(3000), usual]
+        assert fetch().path.read_bytes() == model
+        assert other.tokens == {""}
+        assert other.asked == [f"0 {FILE}", f"3000 {FILE}"]
+
+
+def test_a_disk_that_fills_up_is_told_and_goes_on_next_time(
+    hub: FakeHub, fetch: Fetch, model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sssd_chat.models.download.os.fsync", refuse)
+        assert "cannot be written: No space left on device." in complaint(fetch)
+    assert fetch().path.read_bytes() == model
 
 
 def test_too_many_requests_are_waited_out_when_it_is_not_for_long(
