@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from sssd_chat.config import Config
     from sssd_chat.conversation.corpus import ImportReport, ImportSettings
     from sssd_chat.datastore.texts import TextStore
-
-MOST_THREADS = 8
-"""That tokenize at once."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,11 +101,6 @@ def import_settings(options: argparse.Namespace, config: Config) -> ImportSettin
     )
 
 
-def threads() -> int:
-    """How many texts are tokenized at once."""
-    return min(os.cpu_count() or 1, MOST_THREADS)
-
-
 def _import(options: argparse.Namespace, config: Config, interrupt: Interrupt) -> int:
     from sssd_chat.cli.import_report import ProgressLine, print_report
     from sssd_chat.conversation.corpus import Importer
@@ -146,7 +137,7 @@ def _model(options: argparse.Namespace, config: Config) -> Path | None:
 def _index(
     report: ImportReport, model: Path, texts: TextStore, line: ProgressLine, interrupt: Interrupt
 ) -> None:
-    from sssd_chat.conversation.corpus import index_collection
+    from sssd_chat.conversation.corpus import index_collection, tokenizing_threads
     from sssd_chat.datastore.vocabularies import note_model
     from sssd_chat.llama.model import open_vocabulary
 
@@ -157,7 +148,7 @@ def _index(
             report.collection,
             paths.datastore_folder() / vocabulary.fingerprint,
             vocabulary,
-            threads=threads(),
+            threads=tokenizing_threads(),
             cancelled=interrupt.event,
             on_progress=line.show,
         )

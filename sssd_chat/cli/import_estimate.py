@@ -111,9 +111,8 @@ def _indexed(
     interrupt: Interrupt,
 ) -> Iterator[tuple[Segment, ...]]:
     """The files as segments, in a folder that is removed afterwards."""
-    from sssd_chat.cli.import_documents import threads
     from sssd_chat.cli.import_report import ProgressLine
-    from sssd_chat.conversation.corpus import Importer, index_collection
+    from sssd_chat.conversation.corpus import Importer, index_collection, tokenizing_threads
     from sssd_chat.datastore.store import Datastore
     from sssd_chat.datastore.texts import TextStore
 
@@ -133,7 +132,7 @@ def _indexed(
                 settings.collection,
                 Path(name) / "index",
                 vocabulary,
-                threads=threads(),
+                threads=tokenizing_threads(),
                 cancelled=interrupt.event,
                 on_progress=line.show,
             )

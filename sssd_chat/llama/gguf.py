@@ -6,13 +6,13 @@ costs a few milliseconds and lets every kind of broken file be told in one sente
 
 from __future__ import annotations
 
-import mmap
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sssd_chat.errors import UserError
+from sssd_chat.llama.file_bytes import FileBytes
 from sssd_chat.llama.gguf_format import (
     MAGIC,
     VERSIONS,
@@ -160,16 +160,15 @@ def _read_contents(path: Path) -> Contents:
             raise ModelFileError(f"{path} is not a regular file; a model is a GGUF file.")
         if status.st_size == 0:
             raise ModelFileError(f"{path} is empty; download it again.")
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Not buffered: blocks are read here and there.
+        with path.open("rb", 0) as file:
+            return _parse(path, FileBytes(file, status.st_size))
     except FileNotFoundError:
         raise ModelFileError(f"There is no file {path}; check the path.") from None
     except (OSError, ValueError) as error:
-        # ValueError is a path with a NUL inside, or a file that was emptied meanwhile.
+        # ValueError is a path with a NUL inside.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ModelFileError(f"{path} cannot be read: {reason.lower()}.") from error
-    with data:
-        return _parse(path, data)
 
 
 def _about_folder(path: Path) -> str:
@@ -180,18 +179,18 @@ def _about_folder(path: Path) -> str:
     return f"{path} is a folder; give the path of a model in it: {shown}."
 
 
-def _parse(path: Path, data: mmap.mmap) -> Contents:
-    start = data[:24]
-    if start[: len(MAGIC)] != MAGIC[: len(start)]:
-        raise ModelFileError(f"{path} is not a GGUF file: it starts with {_printable(start)}.")
+def _parse(path: Path, data: FileBytes) -> Contents:
     try:
+        start = data.between(0, min(24, len(data)))
+        if start[: len(MAGIC)] != MAGIC[: len(start)]:
+            raise ModelFileError(f"{path} is not a GGUF file: it starts with {_printable(start)}.")
         _check_version(path, read_version(data))
         contents = read_contents(data)
     except DamagedError as damage:
         raise ModelFileError(
             f"{path} is damaged: in its header, {damage}; download it again."
         ) from None
-    except CutShortError:
+    except (CutShortError, EOFError):
         raise ModelFileError(
             f"{path} ends after {_amount(len(data))}, inside its header: the download seems "
             "incomplete."

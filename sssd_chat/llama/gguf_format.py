@@ -6,12 +6,12 @@ no damaged length costs memory or time.
 
 from __future__ import annotations
 
-import mmap
 import struct
 from dataclasses import dataclass, field
-from itertools import repeat
 
 import numpy as np
+
+from sssd_chat.llama.file_bytes import FileBytes
 
 MAGIC = b"GGUF"
 """The first bytes of every file."""
@@ -126,12 +126,12 @@ class Contents:
     expected_bytes: int = 0
 
 
-def read_version(data: mmap.mmap) -> int:
+def read_version(data: FileBytes) -> int:
     """The version of the format, which decides whether the rest can be read."""
     return _Cursor(data, len(MAGIC)).u32()
 
 
-def read_contents(data: mmap.mmap) -> Contents:
+def read_contents(data: FileBytes) -> Contents:
     """Read a header of a version in VERSIONS. Raises DamagedError and CutShortError."""
     cursor = _Cursor(data, len(MAGIC) + 4)
     contents = Contents(file_bytes=len(data))
@@ -149,7 +149,7 @@ class _Cursor:
 
     __slots__ = ("_data", "_kept_left", "_size", "_texts_left", "position")
 
-    def __init__(self, data: mmap.mmap, position: int) -> None:
+    def __init__(self, data: FileBytes, position: int) -> None:
         self._data = data
         self._size = len(data)
         self._texts_left = MOST_TEXTS
@@ -168,14 +168,14 @@ class _Cursor:
         """A number of 4 bytes."""
         start = self.position
         self.skip(_U32.size)
-        value: int = _U32.unpack_from(self._data, start)[0]
+        value: int = _U32.unpack(self._data.between(start, self.position))[0]
         return value
 
     def u64(self) -> int:
         """A number of 8 bytes."""
         start = self.position
         self.skip(_U64.size)
-        value: int = _U64.unpack_from(self._data, start)[0]
+        value: int = _U64.unpack(self._data.between(start, self.position))[0]
         return value
 
     def numbers(self, code: str, count: int) -> tuple[int | float, ...]:
@@ -183,7 +183,7 @@ class _Cursor:
         layout = struct.Struct(f"<{count}{code}")
         start = self.position
         self.skip(layout.size)
-        return layout.unpack_from(self._data, start)
+        return layout.unpack(self._data.between(start, self.position))
 
     def text(self, limit: int) -> str | None:
         """A text; None, passed over, when it is longer than `limit` bytes, or when so much was kept
@@ -196,7 +196,7 @@ class _Cursor:
         if length > min(limit, self._kept_left):
             return None
         self._kept_left -= length
-        return self._data[start : self.position].decode("utf-8", "replace")
+        return self._data.between(start, self.position).decode("utf-8", "replace")
 
     def name(self) -> str:
         """The name of a key or of a tensor."""
@@ -225,7 +225,8 @@ class _Cursor:
         Seven zeros that follow a byte are hardly ever anything else than the length of such a text.
         If each such place lies where the text of the one before it ends, they are lengths.
         """
-        window = self._data[self.position : self.position + _WINDOW]
+        end = min(self.position + _WINDOW, self._size)
+        window = self._data.between(self.position, end)
         if len(window) < _U64.size:
             return 0
         numbers = np.ndarray(len(window) - _U64.size + 1, "<u8", window, strides=(1,))
@@ -239,11 +240,20 @@ class _Cursor:
         return passed
 
     def _walk_texts(self, count: int) -> None:
-        data, position, length_at = self._data, self.position, _U64.unpack_from
-        try:
-            for _ in repeat(None, count):
-                position += length_at(data, position)[0] + 8
-        except (struct.error, OverflowError, IndexError):
+        position, length_at = self.position, _U64.unpack_from
+        while count and position + _U64.size <= self._size:
+            window = self._data.between(position, min(position + _WINDOW, self._size))
+            place = walked = 0
+            try:
+                for walked in range(count):  # noqa: B007, it tells how far the loop came
+                    place += length_at(window, place)[0] + _U64.size
+                walked = count
+            except (struct.error, OverflowError, IndexError):
+                # The next length is not in this window.
+                pass
+            position += place
+            count -= walked
+        if count:
             # Too far for a length to be there, and by how much tells a cut from damage.
             position = max(position, self._size + 1)
         self.skip(position - self.position)

@@ -165,9 +165,7 @@ class ChatState:
         for name, count in counts.items():
             accepted[_shown_source(name)] += count.accepted
         total = sum(accepted.values())
-        return [
-            (name, accepted[name] / total if total else None) for name in self.source_names
-        ]
+        return [(name, accepted[name] / total if total else None) for name in self.source_names]
 
     @property
     def context_share(self) -> float | None:

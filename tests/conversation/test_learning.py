@@ -144,9 +144,7 @@ def test_savings_are_shared_by_accepted_tokens() -> None:
         CHATS: Count(9, 6, 6),
         "starter/code": Count(3, 3, 0),
     }
-    assert savings_of(statistics, [CHATS, "starter/code"]) == {
-        CHATS: Saving(6, pytest.approx(1.8))
-    }
+    assert savings_of(statistics, [CHATS, "starter/code"]) == {CHATS: Saving(6, pytest.approx(1.8))}
 
 
 def test_what_an_answer_saved_is_noted(store: Datastore, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from sssd_chat.conversation.corpus.background import BackgroundImport
 from sssd_chat.conversation.corpus.importing import Importer, ImportSettings
-from sssd_chat.conversation.corpus.indexed import index_collection
+from sssd_chat.conversation.corpus.indexed import index_collection, tokenizing_threads
 from sssd_chat.conversation.corpus.names import check_collection_name, document_name
 from sssd_chat.conversation.corpus.report import FileNote, ImportProgress, ImportReport, Stage
 from sssd_chat.documents import WalkSettings
@@ -19,4 +19,5 @@ __all__ = [
     "check_collection_name",
     "document_name",
     "index_collection",
+    "tokenizing_threads",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from sssd_chat.datastore.store import Datastore
 from sssd_chat.datastore.texts import TextStore
 from sssd_chat.errors import UserError
 
+_MOST_THREADS = 8
 _WAIT_SECONDS = 30.0
 """How long another program that writes to the datastore is asked to step back."""
 
@@ -42,6 +44,11 @@ class _Counting:
         with self._lock:
             self.tokens += sum(map(len, arrays))
         return arrays
+
+
+def tokenizing_threads() -> int:
+    """How many texts are tokenized at once where nothing else runs."""
+    return min(os.cpu_count() or 1, _MOST_THREADS)
 
 
 def index_collection(
