@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from sssd_chat.llama import gguf_format
-from sssd_chat.llama.file_bytes import FileBytes
 from sssd_chat.llama.gguf import GgufHeader, ModelFileError, read_header
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model, vocabulary
 
@@ -445,22 +444,3 @@ def test_impossible_number_of_parts_is_told_at_once(path: Path) -> None:
     start = time.perf_counter()
     assert "is missing" in complaint_about(part, file_of((ARCHITECTURE, count)))
     assert time.perf_counter() - start < SLOW
-
-
-def test_file_that_changes_while_it_is_read_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another program cuts it short, or its disk goes away."""
-    path.write_bytes(small_file())
-    status = path.stat()
-    os.truncate(path, 100)
-    longer = os.stat_result((*status[:6], 10_000, *status[7:]))
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "stat", lambda _: longer)
-        assert "incomplete" in complaint(path)
-
-    def refuse(*_: object) -> bytes:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(FileBytes, "_read", refuse)
-    assert complaint(path).endswith("cannot be read: input/output error.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 import tracemalloc
 from collections.abc import Iterator
@@ -11,9 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sssd_chat.llama.file_bytes import FileBytes
 from sssd_chat.llama.gguf import ModelFileError, read_header
 from sssd_chat.models.description import ModelDescription, describe
-from tests.llama.test_gguf import ARCHITECTURE, file_of, small_file, tensor, text_key, texts_key
+from tests.llama.test_gguf import (
+    ARCHITECTURE,
+    complaint,
+    file_of,
+    small_file,
+    tensor,
+    text_key,
+    texts_key,
+)
 
 MOST_MEMORY = 40_000_000
 """Bytes that no header may take, whatever it claims."""
@@ -167,3 +178,22 @@ def test_what_is_kept_has_a_limit_however_long_the_file(path: Path) -> None:
     assert not check(path, file_of([ARCHITECTURE, *long_names]))
     many = [tensor(f"t{number}", [8], offset=32 * number) for number in range(20_000)]
     assert check(path, file_of(tensors=many, data=32 * len(many)))
+
+
+def test_file_that_changes_while_it_is_read_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program cuts it short, or its disk goes away."""
+    path.write_bytes(small_file())
+    status = path.stat()
+    os.truncate(path, 100)
+    longer = os.stat_result((*status[:6], 10_000, *status[7:]))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", lambda _: longer)
+        assert "incomplete" in complaint(path)
+
+    def refuse(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(FileBytes, "_read", refuse)
+    assert complaint(path).endswith("cannot be read: input/output error.")
