@@ -235,10 +235,8 @@ def test_interrupting_while_the_prompt_is_read(models: Path) -> None:
     wait_until_decoding(process)
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert time.monotonic() - began < 10
     assert b"Traceback" not in error
 
 
