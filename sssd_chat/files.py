@@ -42,8 +42,10 @@ def write_all(handle: int, chunk: Chunk) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes a folder (and its parents) that only its owner can enter. Raises OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Makes a folder, and the parents it lacks, that only its owner can enter. Raises OSError."""
+    # Path.mkdir(parents=True) gives its mode to the last folder alone.
+    for parent in (*reversed(folder.parents), folder):
+        parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
