@@ -83,6 +83,7 @@ def _add_exchange(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     export.add_argument("--format", choices=_FORMATS, help="default: json for a FILE.json, else md")
     export.add_argument("-o", "--output", type=Path, metavar="FILE")
     export.add_argument("--force", action="store_true", help="overwrite the file")
+    export.set_defaults(refuse=export.error)
     importing = kinds.add_parser(
         "import",
         help="chats from files",
@@ -111,10 +112,9 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
-    command = parser()
-    options = command.parse_args(arguments)
+    options = parser().parse_args(arguments)
     if options.kind == "export" and bool(options.ids) == options.all:
-        command.error("export takes the numbers of chats, or --all")
+        options.refuse("give the numbers of chats, or --all")
 
     import sqlite3
 
@@ -136,7 +136,7 @@ def _list(history: History, options: argparse.Namespace) -> int:
         _print_json([_as_json(chat) for chat in chats])
         return 0
     for chat in chats:
-        print(f"{chat.id:6}  {_day(chat.updated)}  {chat.turns:5} turns  {_shown(chat.title)}")
+        print(f"{chat.id:6}  {_day(chat.updated)}  {_turns(chat)}  {_shown(chat.title)}")
     if not chats:
         _say("there are no chats yet.")
     elif not options.all and len(chats) == options.limit:
@@ -169,7 +169,11 @@ def _show(history: History, options: argparse.Namespace) -> int:
 
 
 def _rename(history: History, options: argparse.Namespace) -> int:
-    history.rename(options.id, " ".join(options.title))
+    title = _shown(" ".join(options.title))
+    if not title:
+        raise UserError("A chat cannot go without a title.")
+    history.rename(options.id, title)
+    _say(f"chat {options.id} is now called {history.chat(options.id).title}")
     return 0
 
 
@@ -309,6 +313,10 @@ def _shown(title: str) -> str:
     from sssd_chat.text import one_line
 
     return one_line(title)
+
+
+def _turns(chat: ChatSummary) -> str:
+    return f"{chat.turns:5} {'turn ' if chat.turns == 1 else 'turns'}"
 
 
 def _day(seconds: float) -> str:

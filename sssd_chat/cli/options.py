@@ -23,6 +23,9 @@ NONE_KEPT = (
     "No chat can go on, since none is kept: allow it with `sssd-chat config set history.keep true`."
 )
 
+_MOST = 2**63 - 1
+"""The largest whole number that the databases can hold."""
+
 
 def number(low: float, high: float, kind: type[int] | type[float] = float) -> type:
     """An argparse type for a number between `low` and `high`."""
@@ -34,14 +37,15 @@ def number(low: float, high: float, kind: type[int] | type[float] = float) -> ty
             word = "a whole number" if kind is int else "a number"
             raise argparse.ArgumentTypeError(f"'{text}' is not {word}") from None
         if not low <= value <= high:
-            bounds = f"{low:g} or more" if high == float("inf") else f"{low:g} to {high:g}"
+            bounds = f"{low:g} or more" if value < low else f"at most {high:,}"
+            bounds = f"{low:g} to {high:g}" if high < _MOST else bounds
             raise argparse.ArgumentTypeError(f"{text} is out of range: it may be {bounds}")
         return value
 
     return parse  # type: ignore[return-value]
 
 
-def whole(low: int, high: float = float("inf")) -> type:
+def whole(low: int, high: int = _MOST) -> type:
     """An argparse type for a whole number from `low`."""
     return number(low, high, int)
 

@@ -36,8 +36,9 @@ def turns_left_out(
     excess = size(turns) - (context_length - least)
     if excess > 0:
         raise PromptTooLong(
-            f"The message is {excess} tokens too long for the context of {context_length}, "
-            f"{least} of which are kept for the answer: shorten it, or use a larger --ctx."
+            f"The message is {excess:,} token{'' if excess == 1 else 's'} too long for the "
+            f"context of {context_length:,}, {least:,} of which are kept for the answer: shorten "
+            "it, or use a larger --ctx."
         )
     kept = context_length // _KEPT_SHARE
     candidates = range(already, turns)

@@ -55,6 +55,10 @@ def test_listing(history: History, capsys: Capture) -> None:
     assert lines[0].endswith("2 turns  chat 2")
     assert [chat["id"] for chat in data(capsys, "list", "--limit", "2")] == chats[:0:-1]
     assert data(capsys, "list", "--limit", "1", "--all")[-1]["title"] == "chat 0"
+    add(history, "one", "two")
+    add(history, "asked")
+    alone, answered, *_ = out(capsys, "list").splitlines()
+    assert alone.endswith("1 turn   asked") and answered.endswith("2 turns  one")
 
 
 def test_searching(history: History, capsys: Capture) -> None:
@@ -99,6 +103,33 @@ def test_renaming(history: History, capsys: Capture) -> None:
     chat = add(history, "hello")
     out(capsys, "rename", str(chat), "Another", "title")
     assert history.chat(chat).title == "Another title"
+    assert main(["chats", "rename", str(chat), " ", "\x1b"]) == 1
+    assert "title" in capsys.readouterr().err
+    assert history.chat(chat).title == "Another title"
+
+
+LARGE = str(10**20)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["chats", kind, LARGE] for kind in ("show", "delete", "export")),
+        ["chats", "rename", LARGE, "title"],
+        *(["chats", kind, "--limit", LARGE] for kind in ("list", "search")),
+        ["datastore", "forget", "--chat", LARGE],
+        ["ask", "--chat", LARGE, "hello"],
+        ["--chat", LARGE],
+        ["ask", "--temperature", "1e30", "hello"],
+    ],
+)
+def test_a_number_that_no_database_holds_is_wrong_usage(
+    words: list[str], history: History, capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(words + (["hello"] if "search" in words else []))
+    assert caught.value.code == 2
+    assert "out of range: it may be " in capsys.readouterr().err
 
 
 def test_deleting(history: History, capsys: Capture) -> None:

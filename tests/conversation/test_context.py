@@ -31,7 +31,7 @@ def test_the_prompt_fits_and_leaves_room(
         left_out = turns_left_out(size, turns, already, context, max_tokens)
     except PromptTooLong as error:
         # Refused alone where nothing could help, and the sentence says by how much.
-        excess = int(str(error).split(" is ")[1].split()[0])
+        excess = int(str(error).split(" is ")[1].split()[0].replace(",", ""))
         assert 0 < excess <= message - context + max(1, context // 32)
         return
     assert already <= left_out <= turns

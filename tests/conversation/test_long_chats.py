@@ -88,7 +88,7 @@ def test_a_message_too_long_says_by_how_much_and_the_chat_goes_on(load_tiny: Loa
     with pytest.raises(PromptTooLong) as caught:
         session.begin(message)
     excess = int(str(caught.value).removeprefix("The message is ").split()[0])
-    with pytest.raises(PromptTooLong, match="is 1 tokens too long"):
+    with pytest.raises(PromptTooLong, match="is 1 token too long"):
         session.begin(message[: 300 - excess + 1])
     assert session.turns_left_out == 0 and len(session.messages) == 2
     assert ask(session, message[: 300 - excess]).tokens
