@@ -24,7 +24,7 @@ def resume_state(session: ChatSession, recorder: ChatRecorder) -> bool:
 
 def keep_state(session: ChatSession, recorder: ChatRecorder) -> None:
     """Keeps the state of a chat that is left. Of a chat that is not kept, or was deleted
-    meanwhile, no state is kept either."""
+    meanwhile, no state is kept either: it holds all that was said, the deleted turns too."""
     chat = recorder.chat
     if chat is None:
         return

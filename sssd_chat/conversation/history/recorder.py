@@ -36,6 +36,8 @@ class ChatRecorder:
         self._chat: int | None = None
         self._last_turn: int | None = None
         self._answer: int | None = None
+        self._lost_turns = False
+        """Whether the chat was deleted and went on: the first of its turns are in no history."""
         self._model = ""
         self._fingerprint = ""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -48,9 +50,9 @@ class ChatRecorder:
         return self._chat
 
     def is_kept(self) -> bool:
-        """Whether the chat is in the history: not when it was deleted meanwhile, perhaps by
-        another program."""
-        return self._submit(self._has_chat).result() is True
+        """Whether all that was said in the chat is in the history: not when it was deleted
+        meanwhile, perhaps by another program, even if what followed is a chat of its own."""
+        return self._submit(self._has_all).result() is True
 
     def earlier(self) -> list[StoredTurn]:
         """The turns of the chat that goes on; empty for a new chat. Raises NoSuchChat when a chat
@@ -117,11 +119,12 @@ class ChatRecorder:
             self._history = History(self._path)
         return self._history
 
-    def _has_chat(self) -> bool:
-        return self._chat is not None and self._open().has_chat(self._chat)
+    def _has_all(self) -> bool:
+        return not self._lost_turns and self._chat is not None and self._open().has_chat(self._chat)
 
     def _forget(self) -> None:
         self._chat = self._last_turn = self._answer = None
+        self._lost_turns = False
         self.system = ""
 
     def _read_earlier(self) -> list[StoredTurn]:
@@ -141,6 +144,7 @@ class ChatRecorder:
         def write() -> None:
             if self._chat is None or not history.has_chat(self._chat):
                 # Deleted meanwhile, perhaps by another program: what follows is a chat of its own.
+                self._lost_turns = self._lost_turns or self._chat is not None
                 self._chat, self._last_turn = history.add_chat(text, system), None
             self._last_turn = history.add_turn(
                 self._chat, self._last_turn, "user", text, "done", model, fingerprint

@@ -119,6 +119,25 @@ def test_two_that_go_on_with_one_chat_make_branches(path: Path) -> None:
             assert records[f"question {name}"].parent == records["good"].id
 
 
+def test_what_follows_a_deleted_chat_is_not_all_that_was_said(path: Path) -> None:
+    recorder = ChatRecorder(path)
+    assert not recorder.is_kept()
+    recorder.question("secret", "", "tiny")
+    assert recorder.is_kept()
+    with contextlib.closing(History(path)) as history:
+        history.delete_everything()
+    assert not recorder.is_kept()
+    for question in ("more", "and more"):
+        recorder.question(question, "", "tiny")
+        recorder.answer("answer", [], "done").result()
+        # The session, and with it the KV state, still holds the secret.
+        assert not recorder.is_kept()
+    recorder.new_chat()
+    recorder.question("else", "", "tiny")
+    assert recorder.is_kept()
+    recorder.close()
+
+
 def test_a_new_chat_is_a_chat_of_its_own(path: Path) -> None:
     recorder = ChatRecorder(path)
     recorder.question("one", "", "tiny")
