@@ -8,3 +8,12 @@ class UserError(Exception):
     file, and what to do; the command line prints it on stderr and ends with `exit_code`."""
 
     exit_code = 1
+
+
+def reason(error: Exception, path: object = "") -> str:
+    """What an error of the system says, to stand after a colon: without numbers, and without the
+    name of the file where that is `path`, which the sentence has named."""
+    if isinstance(error, OSError) and error.strerror:
+        names = [] if error.filename in (None, str(path)) else [str(error.filename)]
+        return ": ".join([*names, error.strerror])
+    return str(error).rstrip(".")

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
-from sssd_chat.errors import UserError
+from sssd_chat.errors import UserError, reason
 
 if TYPE_CHECKING:
     from sssd_chat.config import Config
@@ -29,7 +29,8 @@ def open_history() -> History:
     try:
         return History(paths.history_file())
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{paths.history_file()} cannot be used: {error}.") from error
+        file = paths.history_file()
+        raise UserError(f"{file} cannot be used: {reason(error, file)}.") from error
 
 
 class Keeper:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sssd_chat.errors import UserError
+from sssd_chat.errors import UserError, reason
 
 COMMANDS = {
     "ask": "one answer on stdout",
@@ -53,17 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # it closes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except Exception:
+    except Exception as error:
         from sssd_chat import paths
         from sssd_chat.logs import start_logging
 
         start_logging()
         log.exception("sssd-chat %s failed", name)
-        print(
-            f"sssd-chat: something went wrong inside the program; {paths.log_file()} has the "
-            "details.",
-            file=sys.stderr,
-        )
+        told = "something went wrong inside the program"
+        if isinstance(error, OSError):
+            # Mostly it is the disk and no mistake of the program.
+            told = f"the system refused: {reason(error)}"
+        print(f"sssd-chat: {told}; {paths.log_file()} has the details.", file=sys.stderr)
         return 1
     return code
 

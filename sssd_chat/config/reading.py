@@ -18,6 +18,7 @@ from sssd_chat.config.settings import (
     sections,
     settings_of,
 )
+from sssd_chat.errors import reason
 
 
 def load_config(path: Path | None = None) -> Config:
@@ -31,7 +32,8 @@ def load_config(path: Path | None = None) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         return Config(notices=(f"{file} is not valid TOML, so no setting of it counts: {error}.",))
     except OSError as error:
-        return Config(notices=(f"{file} cannot be read, so no setting of it counts: {error}.",))
+        why = reason(error, file)
+        return Config(notices=(f"{file} cannot be read, so no setting of it counts: {why}.",))
     return _typed(content, file)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sssd_chat.errors import UserError
+from sssd_chat.errors import UserError, reason
 from sssd_chat.files import make_private_folder
 
 _BUSY_SECONDS = 60.0
@@ -69,7 +69,9 @@ class TextStore:
                 self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
-            raise UserError(f"The imported texts in {path} cannot be used: {error}.") from error
+            raise UserError(
+                f"The imported texts in {path} cannot be used: {reason(error, path)}."
+            ) from error
 
     def close(self) -> None:
         """Closes the database."""

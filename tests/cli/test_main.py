@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,28 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sssd_chat.cli.verify.run", interrupted)
     assert main(["verify", "x"]) == 130
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["chats", "list"],
+        ["chats", "import", "nothing.json"],
+        ["chats", "delete", "1"],
+        ["datastore", "forget", "--all", "--yes"],
+        ["datastore", "forget", "--collection", "notes"],
+        ["import", ".", "--collection", "notes"],
+        ["config", "set", "answer.temperature", "0"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_in_the_way_of_a_folder_is_told_by_its_name(
+    words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    (home / ("config" if words[0] == "config" else "data")).write_text("in the way")
+    assert main(words) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.endswith(".\n")
+    assert f"{home}/" in error and "File exists" in error
+    assert "Errno" not in error and "inside the program" not in error

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from sssd_chat.conversation.history.database import History
 from sssd_chat.conversation.history.turns import NoSuchChat, StoredTurn
-from sssd_chat.errors import UserError
+from sssd_chat.errors import UserError, reason
 
 _Result = TypeVar("_Result")
 
@@ -108,7 +108,7 @@ class ChatRecorder:
             except NoSuchChat as error:
                 future.set_exception(error)
             except (OSError, sqlite3.Error, UserError) as error:
-                self.problem = f"This chat is not being kept: {error}"
+                self.problem = f"This chat is not being kept: {reason(error)}."
                 future.set_result(None)
 
         self._work.put(run)
