@@ -5,6 +5,8 @@ Only what is drawn goes through here. What is stored and sent stays whole.
 
 from __future__ import annotations
 
+import unicodedata
+
 _LINE_BREAKS = "\v\f\x85\u2028\u2029"
 _BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -31,3 +33,14 @@ def for_display(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` for a place that has a single line."""
     return " ".join(for_display(text).split())
+
+
+def counted(value: int, noun: str) -> str:
+    """A number with its noun: 1 step, 2 steps."""
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a line takes: wide characters take two, accents none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))

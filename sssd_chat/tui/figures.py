@@ -25,11 +25,6 @@ def count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
-def counted(value: int, noun: str) -> str:
-    """A number with its noun: 1 step, 2 steps."""
-    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
-
-
 def short_count(value: int | None) -> str:
     """A number of things where there is little room: 812, 1.8k, 131k."""
     if value is None:

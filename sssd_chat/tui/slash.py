@@ -23,11 +23,12 @@ def command_in(text: str) -> Message | None:
     found = _COMMAND.fullmatch(text)
     if found is None or (found[2] is not None and "\n" in found[2]):
         return None
-    return AttachWanted(_path(found[2] or "")) if found[1] == "attach" else DetachWanted()
+    return AttachWanted(typed_path(found[2] or "")) if found[1] == "attach" else DetachWanted()
 
 
-def _path(words: str) -> str:
-    """A path as a terminal writes it when a file is dropped on it."""
+def typed_path(words: str) -> str:
+    """A path that was typed, or that a terminal wrote when a file was dropped on it."""
+    words = words.strip()
     if len(words) > 1 and words[0] in _QUOTES and words[-1] == words[0]:
         return words[1:-1]
     return words.replace("\\ ", " ")

@@ -67,11 +67,29 @@ async def opened(pilot: Pilot[None], backend: FakeBackend) -> None:
     await wait_until(pilot, lambda: isinstance(pilot.app.screen, ImportScreen))
 
 
-async def begin(pilot: Pilot[None], path: Path, name: str = "") -> None:
+async def begin(pilot: Pilot[None], path: Path | str, name: str = "") -> None:
     pilot.app.screen.query_one("#path", Input).value = str(path)
     pilot.app.screen.query_one("#collection", Input).value = name
     pilot.app.screen.query_one("#collection", Input).focus()
     await pilot.press("enter")
+
+
+@pytest.mark.parametrize("typed", [".", "{0}/.", "'{0}'", "{1}/my\\ papers"])
+async def test_a_folder_may_be_written_in_many_ways(
+    typed: str,
+    backend: FakeBackend,
+    folder: Path,
+    gate: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate.set()
+    folder = folder.rename(folder.with_name("my papers"))
+    monkeypatch.chdir(folder)
+    async with ChatApp(backend).run_test(size=(100, 30)) as pilot:
+        await opened(pilot, backend)
+        await begin(pilot, typed.format(folder, folder.parent))
+        await wait_until(pilot, lambda: shows(pilot, "3 files read."), 20)
+        assert shows(pilot, "tokens of my papers to draft from.")
 
 
 async def test_a_folder_is_imported(
@@ -140,7 +158,8 @@ async def test_leaving_the_app_ends_it(
 async def test_what_is_wrong_is_told(backend: FakeBackend, folder: Path) -> None:
     async with ChatApp(backend).run_test(size=(100, 30)) as pilot:
         await opened(pilot, backend)
-        await begin(pilot, Path(), "")
+        await begin(pilot, Path("/"), "")
+        await wait_until(pilot, lambda: shows(pilot, "name of a collection is 1 to 80"))
         await begin(pilot, folder, "chats")
         await wait_until(pilot, lambda: shows(pilot, "belongs to the program"))
         await begin(pilot, folder / "nowhere", "own")

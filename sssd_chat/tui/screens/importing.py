@@ -15,8 +15,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from sssd_chat.errors import UserError
-from sssd_chat.text import for_display, one_line
-from sssd_chat.tui.figures import bar, count, counted
+from sssd_chat.text import counted, for_display, one_line
+from sssd_chat.tui.figures import bar, count
+from sssd_chat.tui.slash import typed_path
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.corpus import BackgroundImport, ImportProgress, ImportReport
@@ -75,8 +76,8 @@ class ImportScreen(ModalScreen[None]):
     def _begin(self) -> None:
         if self._job is not None and self._job.is_running:
             return
-        path = self.query_one("#path", Input).value.strip()
-        name = self.query_one("#collection", Input).value.strip() or Path(path).name
+        path = typed_path(self.query_one("#path", Input).value)
+        name = self.query_one("#collection", Input).value.strip() or _last_name(path)
         if not path:
             self.query_one("#path", Input).focus()
             return
@@ -119,6 +120,15 @@ class ImportScreen(ModalScreen[None]):
             full, empty = bar(share, _BAR)
             content = Content.assemble((full, "$accent"), (empty, "$quiet"), "\n", content)
         self.query_one("#figures", Static).update(content)
+
+
+def _last_name(path: str) -> str:
+    """What a folder is called, though it may be written as "." or "~"."""
+    try:
+        return Path(path).expanduser().resolve().name
+    except (OSError, RuntimeError):
+        # What is wrong with it is told when it is read.
+        return Path(path).name
 
 
 def progress_line(progress: ImportProgress) -> str:

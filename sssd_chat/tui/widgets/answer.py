@@ -10,9 +10,9 @@ from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock
 
 from sssd_chat.conversation.events import AnswerStatistics, StoppedBy
-from sssd_chat.text import for_display, one_line
+from sssd_chat.text import counted, for_display, one_line
 from sssd_chat.tui.fence import FenceScanner
-from sssd_chat.tui.figures import counted, decimal, times
+from sssd_chat.tui.figures import decimal, times
 from sssd_chat.tui.widgets.code_block import CodeBlock
 from sssd_chat.tui.widgets.thinking import Thinking
 from sssd_chat.tui.widgets.turn import Said, Turn

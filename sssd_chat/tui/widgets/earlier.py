@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from sssd_chat.tui.figures import counted
+from sssd_chat.text import counted
 
 
 class Earlier(Static):

@@ -11,9 +11,9 @@ from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from sssd_chat.conversation.events import Drafting, ModelInfo
-from sssd_chat.text import one_line
+from sssd_chat.text import counted, one_line
 from sssd_chat.tui.chat_state import ChatState, Phase
-from sssd_chat.tui.figures import UNKNOWN, bar, count, counted, decimal, percent, sparkline, times
+from sssd_chat.tui.figures import UNKNOWN, bar, count, decimal, percent, sparkline, times
 from sssd_chat.tui.widgets.status_line import phase_text
 
 _SOURCES_SHOWN = 6

@@ -9,8 +9,7 @@ from textual.actions import SkipAction
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
-from sssd_chat.text import for_display
-from sssd_chat.tui.figures import counted
+from sssd_chat.text import counted, for_display
 from sssd_chat.tui.messages import QuestionEntered, QuestionHeldBack
 from sssd_chat.tui.slash import command_in
 

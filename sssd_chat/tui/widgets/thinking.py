@@ -5,8 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
-from sssd_chat.text import for_display
-from sssd_chat.tui.figures import counted
+from sssd_chat.text import counted, for_display
 
 
 class Thinking(Static):
