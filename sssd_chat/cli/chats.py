@@ -14,6 +14,7 @@ from sssd_chat import paths
 from sssd_chat.cli import options as shared
 from sssd_chat.cli.keeping import open_history
 from sssd_chat.errors import UserError
+from sssd_chat.text import counted
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.history import ChatSummary, History, SearchHit
@@ -223,7 +224,7 @@ def _export(history: History, options: argparse.Namespace) -> int:
         write_atomically(output.absolute(), (piece.encode() for piece in pieces))
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}.") from error
-    _say(f"{_count(len(chats), 'chat')} written to {output}.")
+    _say(f"{counted(len(chats), 'chat')} written to {output}.")
     return 0
 
 
@@ -252,8 +253,8 @@ def _import(history: History, options: argparse.Namespace) -> int:
             problems.append({"file": str(file), "position": "", "reason": str(error)})
     if options.json:
         _print_json({"imported": added, "known": known, "problems": problems})
-    there = f"; {_count(known, 'chat')} there already" if known else ""
-    _say(f"{_count(len(added), 'chat')} imported{there}.")
+    there = f"; {counted(known, 'chat')} there already" if known else ""
+    _say(f"{counted(len(added), 'chat')} imported{there}.")
     return 1 if problems else 0
 
 
@@ -321,10 +322,6 @@ def _turns(chat: ChatSummary) -> str:
 
 def _day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _say(sentence: str) -> None:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Sequence
 from types import FrameType
 
+from sssd_chat.text import columns
+
 
 def read_question(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
     """The question from the arguments and standard input. Ends the program (wrong usage) when
@@ -55,11 +57,30 @@ def figure(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
+def size(count: int) -> str:
+    """A number of bytes."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """A time, or how much of it was saved."""
+    if seconds < 120:
+        # Less than nothing is possible, but no zero has a sign.
+        return f"{round(seconds, 1) + 0.0:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints aligned columns: the first one to the left, numbers to the right."""
     lines = [list(head), *map(list, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    widths = [max(columns(line[column]) for line in lines) for column in range(len(head))]
     for line in lines:
-        first = line[0].ljust(widths[0])
-        rest = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        print("  ".join([first, *rest]).rstrip())
+        # Not ljust and rjust, which count a wide character as one column.
+        gaps = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
+        rest = [gap + cell for gap, cell in zip(gaps[1:], line[1:], strict=True)]
+        print("  ".join([line[0] + gaps[0], *rest]).rstrip())

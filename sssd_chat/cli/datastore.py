@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from sssd_chat import paths
 from sssd_chat.cli import options as shared
-from sssd_chat.cli.console import print_table, show_status
+from sssd_chat.cli.console import duration, print_table, show_status, size
 from sssd_chat.errors import UserError
+from sssd_chat.text import counted
 
 if TYPE_CHECKING:
     from sssd_chat.datastore.info import CollectionInfo
@@ -51,7 +52,13 @@ def parser() -> argparse.ArgumentParser:
         "the imported texts and the starter collections, forgotten ones of these included.",
     )
     rebuild.add_argument("--model", metavar="NAME|PATH", help="default: as for a chat")
-    rebuild.add_argument("--no-starter", dest="starter", action="store_false", default=None)
+    rebuild.add_argument(
+        "--no-starter",
+        dest="starter",
+        action="store_false",
+        default=None,
+        help="do without the collections that came with the program",
+    )
     kinds.add_parser("compact", help="one segment for each collection")
     _add_forget(kinds)
     audit = kinds.add_parser(
@@ -79,7 +86,7 @@ def _add_forget(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     what = forget.add_mutually_exclusive_group(required=True)
     what.add_argument("--chat", type=shared.whole(1), metavar="ID", help="a chat")
     what.add_argument("--collection", metavar="NAME", help="a collection")
-    what.add_argument("--document", metavar="NAME", help="an imported document")
+    what.add_argument("--document", metavar="PATH", help="an imported document, by its path")
     what.add_argument("--all", action="store_true", help="all chats and all imported texts")
     forget.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -131,9 +138,9 @@ def _list(options: argparse.Namespace) -> int:
                     f"  {row.collection}",
                     f"{row.documents:,}",
                     f"{row.tokens:,}",
-                    _size(row.bytes),
+                    size(row.bytes),
                     f"{row.accepted_tokens:,}",
-                    _duration(row.seconds_saved),
+                    duration(row.seconds_saved),
                 ]
                 for row in own
             ],
@@ -195,10 +202,10 @@ def _stats(options: argparse.Namespace) -> int:
             f"{item['documents']:,}",
             f"{item['tokens']:,}",
             str(item["segments"]),
-            _size(int(str(item["bytes"]))),
+            size(int(str(item["bytes"]))),
             "–" if item["bytes_per_token"] is None else f"{item['bytes_per_token']:.2f} B",
-            _size(int(str(item["private_bytes"]))),
-            _size(int(str(item["mapped_bytes"]))),
+            size(int(str(item["private_bytes"]))),
+            size(int(str(item["mapped_bytes"]))),
         ]
         for item in found
     ]
@@ -254,7 +261,8 @@ def _rebuild(options: argparse.Namespace) -> int:
             store.compact()
             infos = store.collections()
     documents, tokens = sum(i.documents for i in infos), sum(i.tokens for i in infos)
-    _say(f"{documents:,} documents with {tokens:,} tokens are indexed for {model.name}.")
+    held = f"{counted(documents, 'document')} with {counted(tokens, 'token')}"
+    _say(f"{held} {'is' if documents == 1 else 'are'} indexed for {model.name}.")
     return 0
 
 
@@ -265,7 +273,8 @@ def _compact(_options: argparse.Namespace) -> int:
         with _written(vocabulary.folder) as store:
             before = _segments(store)
             store.compact()
-            _say(f"{_models(vocabulary.models)}: {before} segments became {_segments(store)}.")
+            after = _segments(store)
+            _say(f"{_models(vocabulary.models)}: {counted(before, 'segment')} became {after}.")
     return 0
 
 
@@ -284,14 +293,26 @@ def _forget(options: argparse.Namespace) -> int:
         _say(f"chat {options.chat} is forgotten.")
     elif options.collection is not None:
         count = forgetting.forget_collection(options.collection)
-        _say(f"the collection {options.collection} is forgotten ({count:,} documents).")
+        _say(f"the collection {options.collection} is forgotten ({counted(count, 'document')}).")
     elif options.document is not None:
-        forgetting.forget_document(options.document)
-        _say(f"the document {options.document} is forgotten.")
+        name = _known_document(options.document)
+        forgetting.forget_document(name)
+        _say(f"the document {name} is forgotten.")
     else:
         forgetting.forget_everything()
         _say("everything is forgotten.")
     return 0
+
+
+def _known_document(path: str) -> str:
+    """What a document is called, whose path may be given as it is kept or from here."""
+    from sssd_chat.conversation.corpus import document_name
+    from sssd_chat.datastore.texts import TextStore
+
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        if any(texts.parts(collection, path) for collection in texts.collections()):
+            return path
+    return document_name(Path(path).absolute())
 
 
 def _confirmed(options: argparse.Namespace) -> bool:
@@ -384,21 +405,6 @@ def _progress(collection: str, done: int, total: int) -> None:
 
 def _models(models: Sequence[str]) -> str:
     return ", ".join(name.rsplit("/", 1)[-1] for name in models) or "no model known"
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _say(sentence: str) -> None:

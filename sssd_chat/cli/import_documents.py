@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--model",
-        metavar="PATH",
+        metavar="NAME|PATH",
         help="the model to index for now (default: as for a chat); others follow when they are "
         "used",
     )

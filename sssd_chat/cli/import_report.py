@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli.console import show_status
-from sssd_chat.text import one_line
+from sssd_chat.text import counted, one_line
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.corpus import ImportProgress, ImportReport
@@ -79,7 +79,7 @@ def print_report(report: ImportReport, options: argparse.Namespace) -> int:
         _say("stopped; what is done is kept, and importing again goes on.")
         return INTERRUPTED
     if report.failed:
-        _say(f"{_files(len(report.failed))} could not be read.")
+        _say(f"{counted(len(report.failed), 'file')} could not be read.")
         return 1
     return 0
 
@@ -157,10 +157,6 @@ def size(count: int) -> str:
         if count >= 1000**power:
             return f"{count / 1000**power:.3g} {unit}"
     return f"{count} bytes"
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def _say(text: str) -> None:

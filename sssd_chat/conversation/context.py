@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 
 from sssd_chat.generation.engine import PromptTooLong
+from sssd_chat.text import counted
 
 _ANSWER_SHARE = 4
 _LEAST_ANSWER_SHARE = 32
@@ -36,7 +37,7 @@ def turns_left_out(
     excess = size(turns) - (context_length - least)
     if excess > 0:
         raise PromptTooLong(
-            f"The message is {excess:,} token{'' if excess == 1 else 's'} too long for the "
+            f"The message is {counted(excess, 'token')} too long for the "
             f"context of {context_length:,}, {least:,} of which are kept for the answer: shorten "
             "it, or use a larger --ctx."
         )

@@ -72,6 +72,9 @@ def test_the_list_names_size_and_savings(filled: dict[str, Any], capsys: Capture
     (line,) = [line for line in lines if "notes" in line]
     assert "1,200" in line
     assert "61.0 s" in line
+    add_savings(paths.savings_file(), {"chats": Saving(1, -0.04)})
+    (line,) = [line for line in run(capsys, "list")[0].splitlines() if "  chats" in line]
+    assert line.endswith(" 0.0 s") and "-" not in line
 
 
 def test_the_statistics_add_up(filled: dict[str, Any], capsys: Capture) -> None:
@@ -117,11 +120,24 @@ def test_forgetting_one_thing_leaves_the_rest(filled: dict[str, Any], capsys: Ca
     run(capsys, "forget", "--document", "a.txt", "--yes")
     rows = {row["collection"]: row["documents"] for row in data(capsys, "list")}
     assert rows == {"chats": 1, "notes": 1, "starter/code": 2}
-    assert "(1 documents)" in run(capsys, "forget", "--collection", "notes", "--yes")[1]
+    assert "(1 document)" in run(capsys, "forget", "--collection", "notes", "--yes")[1]
     run(capsys, "forget", "--collection", "starter/code", "--yes")
     assert [row["collection"] for row in data(capsys, "list")] == ["chats"]
     run(capsys, "forget", "--all", "--yes")
     assert data(capsys, "list") == []
+
+
+def test_a_document_goes_by_its_path_from_here_too(
+    home: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(TextStore(paths.texts_file())) as texts:
+        kept = [StoredText(str(tmp_path / name), name, "1") for name in ("a.txt", "b.txt")]
+        texts.put("notes", kept)
+        monkeypatch.chdir(tmp_path)
+        run(capsys, "forget", "--document", "a.txt", "--yes")
+        assert set(texts.digests("notes")) == {str(tmp_path / "b.txt")}
+        run(capsys, "forget", "--document", str(tmp_path / "b.txt"), "--yes")
+        assert not texts.digests("notes")
 
 
 def test_a_rebuild_brings_forgotten_starters_back(
@@ -139,7 +155,7 @@ def test_a_rebuild_brings_forgotten_starters_back(
     [
         (["forget", "--chat", "77"], "no chat 77"),
         (["forget", "--collection", "none"], "no collection none"),
-        (["forget", "--document", "none"], "no document none"),
+        (["forget", "--document", "none"], "none."),
         (["forget", "--all"], "--yes"),
         (["audit", "  "], "no text"),
         (["rebuild", "--model", "/nowhere/model.gguf"], "model.gguf"),
