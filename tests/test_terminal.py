@@ -75,6 +75,29 @@ def test_a_killed_chat_has_its_question_on_the_disk(models: Path) -> None:
     assert kept()[0].text == "remember me"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_chat_that_is_told_to_end_keeps_its_answer_and_gives_the_terminal_back(
+    models: Path, number: signal.Signals
+) -> None:
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE)
+    terminal = Terminal(["--model", str(model), "--threads", "1", "--ctx", "4096"])
+    try:
+        terminal.wait_for("Ask something")
+        terminal.type("remember me\r")
+        terminal.wait_for("You")
+        while not kept():
+            terminal.wait_for("")
+        os.kill(terminal.pid, number)
+        assert terminal.exit_code() == 128 + number
+        # The ordinary screen, and its cursor, are back.
+        assert b"\x1b[?1049l" in terminal.raw and b"\x1b[?25h" in terminal.raw
+    finally:
+        terminal.close()
+    question, *answers = kept()
+    assert question.text == "remember me"
+    assert all(answer.status in ("stopped", "done") for answer in answers)
+
+
 def test_without_any_model_the_screen_says_how_to_get_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+import signal
 import sys
 import tempfile
 import traceback
@@ -21,6 +24,8 @@ from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
 _TEXTUAL_COMMANDS = frozenset({"Theme", "Quit", "Screenshot"})
 _SWITCH_SECONDS = 0.0005
+_SIGNALLED = 128
+"""Exit codes from here on say which signal ended the program."""
 _LOGGER = logging.getLogger("sssd_chat.tui")
 
 
@@ -48,10 +53,22 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         """Shows the chat, or what to do without a model."""
+        self._leave_on_signals()
         notices = [*self._config.notices, *self._choose_theme(self._config.screen.theme)]
         self.push_screen(self._first_screen())
         for notice in notices:
             self.notify(for_display(notice), severity="warning", markup=False, timeout=15)
+
+    def _leave_on_signals(self) -> None:
+        """Leaves as with the key when the program is told to end, or its terminal is closed: the
+        answer so far is kept, and the terminal is not left without its cursor and its echo."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            # Not on every system, and only in the main thread.
+            if number is not None:
+                with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                    loop = asyncio.get_running_loop()
+                    loop.add_signal_handler(number, self.exit, None, _SIGNALLED + number)
 
     def _choose_theme(self, name: str) -> list[str]:
         """Takes the theme, or says that there is none of the name."""
