@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Stdout is data, st
 from __future__ import annotations
 
 import importlib
+import io
 import logging
 import os
 import sys
@@ -70,4 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the `sssd-chat` script."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A locale without some character is no reason to lose the answer.
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(main())

@@ -102,3 +102,14 @@ def test_a_file_in_the_way_of_a_folder_is_told_by_its_name(
     assert error.count("\n") == 1 and error.endswith(".\n")
     assert f"{home}/" in error and "File exists" in error
     assert "Errno" not in error and "inside the program" not in error
+
+
+def test_a_locale_without_some_characters_loses_those_and_no_more(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    paths.config_file().parent.mkdir(parents=True)
+    paths.config_file().write_text('[answer]\nsystem = "世 fin"\n', encoding="utf-8")
+    result = run("config", "show")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert 'system = "? fin"' in result.stdout
