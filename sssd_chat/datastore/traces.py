@@ -16,6 +16,9 @@ _LEAST_BYTES = 12
 """Shorter pieces are found everywhere."""
 _PIECE_TOKENS = 12
 _LEAST_TOKENS = 3
+_NEVER_CUT = frozenset({".segment", ".journal", ".state"})
+"""Files that hold documents in one piece. Few tokens of a text prove nothing there: every language
+has turns of phrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,28 @@ def traces_in_files(
     folder: Path, texts: Iterable[bytes], tokens: Iterable[bytes]
 ) -> Iterator[Trace]:
     """Every file below `folder` that holds one of the needles, or has one in its name."""
-    needles = [(needle, "the text") for needle in texts if needle]
-    needles += [(needle, "its tokens") for needle in tokens]
+    plain = [(needle, "the text") for needle in texts if needle]
+    tokens = set(tokens)
+    pieces = [(needle, "its tokens") for needle in tokens]
+    whole = [(needle, "its tokens") for needle in _longest(tokens)]
     for path in sorted(folder.rglob("*")):
         if any(needle in str(path.name).encode("utf-8", "surrogateescape") for needle in texts):
             yield Trace(path, "the text, in its name")
         if path.is_file():
+            needles = plain + (whole if path.suffix in _NEVER_CUT else pieces)
             for what in sorted(_found_in(path, needles)):
                 yield Trace(path, what)
+
+
+def _longest(needles: set[bytes]) -> list[bytes]:
+    """Those that are no part of another one."""
+    most = max(map(len, needles), default=0)
+
+    def is_part(one: bytes) -> bool:
+        # The many pieces of a long text are all of one length.
+        return len(one) < most and any(one != other and one in other for other in needles)
+
+    return [one for one in needles if not is_part(one)]
 
 
 def _found_in(path: Path, needles: list[tuple[bytes, str]]) -> set[str]:

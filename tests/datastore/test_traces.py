@@ -56,3 +56,16 @@ def test_names_count_and_other_files_do_not(tmp_path: Path) -> None:
 
 def test_few_tokens_are_not_looked_for() -> None:
     assert token_needles([1, 2, 3, 4]) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("a.segment", False), ("b.state", False), ("c.db", True)]
+)
+def test_half_of_a_text_counts_only_where_a_text_may_be_cut(
+    tmp_path: Path, name: str, found: bool
+) -> None:
+    tokens = list(range(100, 110))
+    (tmp_path / name).write_bytes(np.array(tokens[:5], "<u4").tobytes())
+    assert bool(list(traces_in_files(tmp_path, [], token_needles(tokens)))) == found
+    (tmp_path / name).write_bytes(np.array(tokens, "<u4").tobytes())
+    assert list(traces_in_files(tmp_path, [], token_needles(tokens)))
