@@ -31,6 +31,7 @@ opens."""
 _MODULES = {"import": "import_documents"}
 """Modules whose command is called something that is a word of Python."""
 
+WRONG_USAGE = 2
 INTERRUPTED = 130
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ log = logging.getLogger(__name__)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] and words[0] not in COMMANDS and not words[0].startswith("-"):
+        return _no_command(words[0])
     name = words.pop(0) if words and words[0] in COMMANDS else "chat"
     # Imported by name, so that a command pays for its own imports alone.
     command = importlib.import_module(f"sssd_chat.cli.{_MODULES.get(name, name)}")
@@ -67,6 +70,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sssd-chat: {told}; {paths.log_file()} has the details.", file=sys.stderr)
         return 1
     return code
+
+
+def _no_command(word: str) -> int:
+    """Says that there is no such command, and which one may be meant."""
+    import difflib
+
+    from sssd_chat.text import one_line
+
+    near = difflib.get_close_matches(word, COMMANDS, 1)
+    meant = f"did you mean {near[0]}?" if near else "`sssd-chat --help` lists those there are."
+    print(f"sssd-chat: There is no command {one_line(word)}; {meant}", file=sys.stderr)
+    return WRONG_USAGE
 
 
 def run() -> None:

@@ -30,9 +30,10 @@ def test_the_version() -> None:
 
 
 def test_an_unknown_command_is_wrong_usage() -> None:
-    result = run("nonsense")
+    result = run("nonsense", "--json")
     assert result.returncode == 2
-    assert "nonsense" in result.stderr
+    assert "no command nonsense; `sssd-chat --help`" in result.stderr
+    assert "did you mean datastore?" in run("datastor", "list").stderr
 
 
 def test_the_chat_needs_a_terminal_and_says_what_to_use_instead() -> None:
