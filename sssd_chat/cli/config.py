@@ -59,7 +59,8 @@ def _set(key: str, words: str) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"{paths.config_file()} cannot be written: {reason}.") from error
-    print(f"sssd-chat: {key} is set in {paths.config_file()}.", file=sys.stderr)
+    what = "has its default again" if words == "default" else "is set"
+    print(f"sssd-chat: {key} {what} in {paths.config_file()}.", file=sys.stderr)
 
 
 def _as_json(config: Config) -> dict[str, dict[str, object]]:

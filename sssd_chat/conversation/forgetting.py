@@ -150,7 +150,8 @@ def _forget_everywhere(forget: Callable[[Datastore], object]) -> None:
             forget(store)
         except NotTheWriter:
             raise UserError(
-                "Another program is writing to the datastore and does not step back: it is "
+                store.problem
+                or "Another program is writing to the datastore and does not step back: it is "
                 "forgotten there when that program has ended and this is done again."
             ) from None
         except OSError as error:

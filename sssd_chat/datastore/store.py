@@ -31,6 +31,7 @@ from sssd_chat.datastore.pending import Pending, by_collection
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import Snapshot
 from sssd_chat.datastore.upkeep import compacting_merges, due_merge
+from sssd_chat.errors import reason
 from sssd_chat.files import make_private_folder
 
 log = logging.getLogger(__name__)
@@ -363,14 +364,14 @@ class Datastore:
             make_private_folder(self.folder)
             writes = self._lock.wait(wait) if wait else self._lock.acquire()
         except OSError as error:
-            self._tell(f"The datastore in {self.folder} cannot be written: {error.strerror}.")
+            self._tell(f"The datastore in {self.folder} cannot be written: {reason(error)}.")
         try:
             if writes:
                 self._become_writer()
             else:
                 self._pending.fill(self._disk.read())
         except OSError as error:
-            self._tell(f"The datastore in {self.folder} cannot be used: {error.strerror}.")
+            self._tell(f"The datastore in {self.folder} cannot be used: {reason(error)}.")
         self._show()
 
     def _become_writer(self) -> None:

@@ -33,7 +33,9 @@ def test_what_is_set_is_shown(home: Path, capsys: Capture) -> None:
     assert {f"{s}.{k}" for s, keys in shown.items() for k in keys} == {
         setting.key for setting in all_settings()
     }
+    capsys.readouterr()
     assert main(["config", "set", "answer.temperature", "default"]) == 0
+    assert "answer.temperature has its default again" in capsys.readouterr().err
     assert load_config().answer.temperature == Config().answer.temperature
 
 

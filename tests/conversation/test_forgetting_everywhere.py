@@ -185,6 +185,17 @@ def test_another_program_that_writes_is_asked_to_step_back(
         assert len(store.labels(CHATS)) == 1
 
 
+def test_an_index_that_cannot_be_read_is_not_taken_for_another_program(
+    filled: dict[str, int],
+) -> None:
+    manifest = paths.datastore_folder() / "spelling" / "manifest.json"
+    manifest.unlink(missing_ok=True)
+    manifest.mkdir()
+    with pytest.raises(UserError, match="manifest") as caught:
+        forget_chat(filled["secret"])
+    assert "program" not in str(caught.value)
+
+
 def test_a_text_across_the_pages_of_a_database_is_found(home: Path) -> None:
     generator = random.Random(5)
     words = ["".join(generator.choices("abcdefghij", k=7)) for _ in range(3000)]
