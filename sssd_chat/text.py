@@ -44,3 +44,11 @@ def columns(text: str) -> int:
     """How many columns of a terminal a line takes: wide characters take two, accents none."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
+
+
+def parameter_count(count: int) -> str:
+    """The size of a model as its makers write it: 135M, 1.54B."""
+    for power, unit in ((12, "T"), (9, "B"), (6, "M")):
+        if count >= 10**power:
+            return f"{count / 10**power:.3g}{unit}"
+    return f"{count:,}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
 from sssd_chat.errors import UserError
+from sssd_chat.text import parameter_count
 
 if TYPE_CHECKING:
     from sssd_chat.diagnosis.machine import Machine, Terminal
@@ -133,7 +134,7 @@ def _model(model: ModelReport | None) -> _Lines:
     quantization = told.quantization or "unknown quantization"
     yield (
         "kind",
-        f"{told.architecture}, {told.parameters / 1e9:.3g} billion parameters, {quantization}",
+        f"{told.architecture}, {parameter_count(told.parameters)} parameters, {quantization}",
     )
     yield "size", f"{_bytes(told.bytes)}"
     if model.read_bandwidth is not None:

@@ -13,6 +13,7 @@ from sssd_chat import paths
 from sssd_chat.cli import options as shared
 from sssd_chat.cli.console import figure, print_table
 from sssd_chat.errors import UserError
+from sssd_chat.text import parameter_count
 
 if TYPE_CHECKING:
     from sssd_chat.models.description import MemoryEstimate
@@ -96,7 +97,7 @@ def _row(model: FoundModel) -> list[str]:
     assert told is not None
     return [
         _shown(model.name),
-        _parameters(told.parameters),
+        parameter_count(told.parameters),
         told.quantization or "–",
         _size(model.bytes),
         figure(told.trained_context, ",d"),
@@ -145,7 +146,7 @@ def _lines(
         ("place", model.place or "–"),
         ("repository", model.repository or "–"),
         ("architecture", told.architecture),
-        ("parameters", _parameters(told.parameters) + experts),
+        ("parameters", parameter_count(told.parameters) + experts),
         ("quantization", told.quantization or "–"),
         ("size", _size(model.bytes) + parts),
         ("vocabulary", f"{figure(told.vocabulary_size, ',d')} tokens ({told.tokenizer or '–'})"),
@@ -257,13 +258,6 @@ def _as_json(model: FoundModel) -> dict[str, Any]:
         "problem": model.problem,
         "description": None if told is None else told.as_json(),
     }
-
-
-def _parameters(count: int) -> str:
-    for power, unit in ((12, "T"), (9, "B"), (6, "M")):
-        if count >= 10**power:
-            return f"{count / 10**power:.3g}{unit}"
-    return f"{count:,}"
 
 
 def _size(count: int) -> str:

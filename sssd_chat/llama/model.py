@@ -17,6 +17,9 @@ from sssd_chat.errors import UserError
 from sssd_chat.llama.gguf import GgufHeader, read_header
 from sssd_chat.llama.runtime import api, forget_log, recent_log, supports_gpu
 from sssd_chat.llama.vocabulary import Vocabulary
+from sssd_chat.text import parameter_count
+
+_PLAIN_SIZE = re.compile(r"\?B|\d+(\.\d+)?[KMBT]")
 
 ALL_LAYERS = -1
 """Value of `gpu_layers` that offloads everything."""
@@ -143,7 +146,12 @@ class Model:
         """Architecture, size and quantization in a few words (llama_model_desc)."""
         buffer = ctypes.create_string_buffer(256)
         self._api.llama_model_desc(self.pointer, buffer, 256)
-        return buffer.value.decode("utf-8", "replace")
+        words = buffer.value.decode("utf-8", "replace").split(" ")
+        # llama.cpp guesses the size from the number of layers: it takes SmolLM2-135M for 256M. A
+        # label like 30B.A3B says more than a count, and comes from an architecture of its own.
+        if len(words) > 1 and _PLAIN_SIZE.fullmatch(words[1]):
+            words[1] = parameter_count(self.parameters)
+        return " ".join(words)
 
     @property
     def chat_template(self) -> str | None:

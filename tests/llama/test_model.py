@@ -78,7 +78,7 @@ def test_a_model_describes_itself(models: Path) -> None:
     assert model.trained_context == 4096
     assert model.can_roll_back
     assert model.window == 0
-    assert "llama" in model.description
+    assert model.description == f"llama {model.parameters:,} all F32"
     assert model.metadata("no.such.key") == ""
     model.close()
     model.close()
