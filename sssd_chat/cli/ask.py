@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
@@ -37,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--attach",
         action="append",
+        type=shared.path,
         metavar="PATH",
         default=[],
         help="put the text of a document before the question; may be given several times",
@@ -100,7 +100,7 @@ def _answer_and_keep(
     from sssd_chat.generation.loading import LoadCancelled, load_engine
 
     times = _Times(time.perf_counter())
-    attachments = [read_attachment(Path(path).expanduser()) for path in options.attach]
+    attachments = [read_attachment(path) for path in options.attach]
     question = with_attachments(question, attachments)
     show_progress = not options.quiet and sys.stderr.isatty()
 

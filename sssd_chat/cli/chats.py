@@ -325,4 +325,6 @@ def _day(seconds: float) -> str:
 
 
 def _say(sentence: str) -> None:
-    print(f"sssd-chat: {sentence}", file=sys.stderr)
+    from sssd_chat.text import for_display
+
+    print(f"sssd-chat: {for_display(sentence)}", file=sys.stderr)

@@ -85,7 +85,7 @@ def _add_forget(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     what = forget.add_mutually_exclusive_group(required=True)
     what.add_argument("--chat", type=shared.whole(1), metavar="ID", help="a chat")
-    what.add_argument("--collection", metavar="NAME", help="a collection")
+    what.add_argument("--collection", type=shared.name, metavar="NAME", help="a collection")
     what.add_argument("--document", metavar="PATH", help="an imported document, by its path")
     what.add_argument("--all", action="store_true", help="all chats and all imported texts")
     forget.add_argument("--yes", action="store_true", help="do not ask")
@@ -309,10 +309,10 @@ def _known_document(path: str) -> str:
     from sssd_chat.conversation.corpus import document_name
     from sssd_chat.datastore.texts import TextStore
 
+    name = document_name(Path(path))
     with contextlib.closing(TextStore(paths.texts_file())) as texts:
-        if any(texts.parts(collection, path) for collection in texts.collections()):
-            return path
-    return document_name(Path(path).absolute())
+        is_known = any(texts.parts(collection, name) for collection in texts.collections())
+    return name if is_known else document_name(Path(path).absolute())
 
 
 def _confirmed(options: argparse.Namespace) -> bool:

@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
         "archives of these. Folders are taken with all that is in them. Importing again takes "
         "what is new or has changed. Exit code 1 if a file could not be read.",
     )
-    result.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder")
+    result.add_argument(
+        "paths", nargs="+", type=shared.path, metavar="PATH", help="a file or a folder"
+    )
     result.add_argument(
         "--collection", required=True, metavar="NAME", help="the collection that they become"
     )
@@ -94,7 +96,7 @@ def import_settings(options: argparse.Namespace, config: Config) -> ImportSettin
     from sssd_chat.conversation.corpus import ImportSettings, WalkSettings
 
     return ImportSettings(
-        tuple(Path(path).expanduser() for path in options.paths),
+        tuple(options.paths),
         options.collection,
         WalkSettings(config.imports.largest_file_mb * 1_000_000, options.hidden, options.ignored),
         sync=options.sync,

@@ -48,7 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = command.run(words)
     except UserError as error:
-        print(f"sssd-chat: {error}", file=sys.stderr)
+        from sssd_chat.text import for_display
+
+        # The name of a file may hold anything, escape sequences too.
+        print(f"sssd-chat: {for_display(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

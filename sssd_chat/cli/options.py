@@ -50,6 +50,23 @@ def whole(low: int, high: int = _MOST) -> type:
     return number(low, high, int)
 
 
+def name(text: str) -> str:
+    """An argparse type for a name that something was given: bytes that are no text are in none."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def path(text: str) -> Path:
+    """An argparse type for a path, which may begin with a "~". An empty one is mostly a variable
+    that is not set, and would mean the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        # A "~user" whose home folder is not known.
+        raise argparse.ArgumentTypeError(f"{text} cannot be followed: {error}") from error
+
+
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Which model runs, and how."""
     group = parser.add_argument_group("model")

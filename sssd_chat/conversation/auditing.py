@@ -35,6 +35,8 @@ def audit(
     Raises UserError when a file cannot be read, or a datastore not be looked into because no model
     of its vocabulary is there any more.
     """
+    # What is no text in a command line, or in a paste, is kept like this.
+    content = text.encode("utf-8", "surrogatepass")
     tokens: set[bytes] = set()
     unknown: list[VocabularyFolder] = []
     for vocabulary in vocabulary_folders(datastore_folder):
@@ -46,7 +48,7 @@ def audit(
             # As the beginning of a text, and as a later part of one.
             for form in (text, f" {text}", f"\n{text}"):
                 tokens |= token_needles(spells.tokenize(form))
-            yield from _traces_in_documents(vocabulary, text.encode(), spells)
+            yield from _traces_in_documents(vocabulary, content, spells)
     try:
         yield from traces_in_files(data_folder, text_needles(text), tokens)
     except OSError as error:

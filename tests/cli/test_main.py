@@ -114,3 +114,47 @@ def test_a_locale_without_some_characters_loses_those_and_no_more(
     result = run("config", "show")
     assert (result.returncode, result.stderr) == (0, "")
     assert 'system = "? fin"' in result.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["chats", "search", "WORD"],
+        ["chats", "export", "--all", "-o", "WORD"],
+        ["chats", "import", "WORD"],
+        ["config", "set", "answer.system", "WORD"],
+        ["config", "set", "WORD", "1"],
+        ["models", "info", "WORD"],
+        ["models", "use", "WORD"],
+        ["datastore", "audit", "WORD"],
+        ["datastore", "forget", "--collection", "WORD", "--yes"],
+        ["datastore", "forget", "--document", "WORD", "--yes"],
+        ["import", ".", "--collection", "WORD"],
+        ["import", "WORD", "--collection", "notes", "--dry-run"],
+        ["WORD"],
+    ],
+    ids=" ".join,
+)
+def test_bytes_that_are_no_text_are_no_fault_of_the_program(
+    words: list[str],
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main([word.replace("WORD", "not text: \x1b[31mcaf\udce9") for word in words])
+    error = capsys.readouterr().err
+    assert "inside the program" not in error and "Errno" not in error
+    assert "\x1b" not in error
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "", "--collection", "notes"], ["ask", "--attach", "", "hello"]]
+)
+def test_an_empty_path_is_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    # It is not the current folder: a variable of a script was not set.
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    assert "the path is empty" in capsys.readouterr().err
