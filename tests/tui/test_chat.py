@@ -234,6 +234,18 @@ async def test_an_earlier_chat_is_shown_while_the_model_loads() -> None:
         await wait_until(pilot, lambda: shows(pilot, "question 0?"))
 
 
+async def test_an_answer_of_nobody_known_is_an_answer_all_the_same() -> None:
+    # Chats of other programs seldom say which model answered.
+    backend = FakeBackend(MODEL)
+    question = RestoredTurn("user", "why?", True, "")
+    backend.put(ChatRestored((question, RestoredTurn("assistant", "**Because.**", True, ""))))
+    async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "Because."))
+        assert shows(pilot, "Assistant") and not shows(pilot, "**")
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: pilot.app.clipboard == "**Because.**")
+
+
 async def test_drafts_switched_off_at_the_start_are_shown_off() -> None:
     backend = FakeBackend(dataclasses.replace(MODEL, drafting=Drafting.OFF_BY_USER))
     async with ChatApp(backend).run_test(size=(120, 40)) as pilot:

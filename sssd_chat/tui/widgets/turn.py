@@ -9,6 +9,9 @@ from textual.containers import Vertical
 from sssd_chat.conversation.attachments import shortened
 from sssd_chat.conversation.events import RestoredTurn
 
+_UNNAMED = "Assistant"
+"""Who answered in a chat of another program that does not say."""
+
 
 @dataclass(slots=True)
 class Said:
@@ -36,7 +39,8 @@ class Said:
             return cls(shortened(turn.text))
         note, style = ("", "") if turn.complete else ("■ not complete", "-cut")
         joined = bool(turn.text or turn.thinking)
-        return cls(turn.text, turn.model, note, style, turn.thinking, joined)
+        speaker = turn.model.strip() or _UNNAMED
+        return cls(turn.text, speaker, note, style, turn.thinking, joined)
 
 
 class Turn(Vertical):
