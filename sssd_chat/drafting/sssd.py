@@ -219,10 +219,12 @@ class SssdDrafter:
 
     def _evidence(self, place: _Place) -> Evidence:
         copy = place.copy
+        # A copy from the conversation knows better than any text from elsewhere.
+        store = None if copy is not None and not place.is_stored else place.store
         return Evidence(
             place.context,
             self._conversation.trie.matches(place.keys),
-            [] if place.store is None else place.store.matches(),
+            [] if store is None else store.matches(),
             ranked(self.experience.runner_ups.tables, place.keys),
             -1 if copy is None else copy.token,
             0 if copy is None else copy_class(copy, place.is_stored),
