@@ -11,7 +11,7 @@ from sssd_chat.drafting.evidence import Evidence, copy_class, ranked
 from sssd_chat.drafting.experience import Experience
 from sssd_chat.drafting.runnerups import KEPT
 from sssd_chat.drafting.sources.conversation import CopyingConversation
-from sssd_chat.drafting.sources.copying import ANCHOR, CopyPointer
+from sssd_chat.drafting.sources.copying import ANCHOR, TRUSTED, CopyPointer
 from sssd_chat.drafting.sources.stored import (
     StoredCursor,
     StoredSource,
@@ -220,7 +220,8 @@ class SssdDrafter:
     def _evidence(self, place: _Place) -> Evidence:
         copy = place.copy
         # A copy from the conversation knows better than any text from elsewhere.
-        store = None if copy is not None and not place.is_stored else place.store
+        sure = copy is not None and copy.length >= TRUSTED and not place.is_stored
+        store = None if sure else place.store
         return Evidence(
             place.context,
             self._conversation.trie.matches(place.keys),
