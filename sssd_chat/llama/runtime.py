@@ -45,7 +45,9 @@ def _on_log(level: int, text: bytes, _user_data: object) -> None:
 
 
 def forget_log() -> None:
-    """Empties the memory of `recent_log`, before an operation whose messages matter."""
+    """Empties the memory of `recent_log`, before an operation whose messages matter. Whoever has
+    taken the log meanwhile loses it."""
+    api().llama_log_set(_callback, ctypes.c_void_p(0))
     _recent.clear()
 
 
