@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
+from sssd_chat.conversation.indexing import Tokenizes, answer_tokens
 from sssd_chat.datastore.document import CHATS, Document
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.starter import starter_corpora
-
-
-class Tokenizes(Protocol):
-    """The vocabulary of the model that was recorded."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The hash that models of the same vocabulary share."""
-
-    def tokenize(self, text: str, *, special: bool = False, add_start: bool = False) -> list[int]:
-        """Token ids of a text."""
 
 
 def starter_segments(vocabulary: Tokenizes, most: int) -> list[Segment]:
@@ -47,18 +35,13 @@ def own_segments(vocabulary: Tokenizes, history_file: Path, most: int) -> list[S
     if not most or not history_file.exists():
         return []
     with contextlib.closing(History(history_file)) as history:
-        answers: Iterable[Document] = [
-            Document.of(
-                str(answer.turn),
-                answer.tokens
-                if answer.tokens is not None and answer.fingerprint == vocabulary.fingerprint
-                else vocabulary.tokenize(answer.text),
-            )
+        answers = [
+            Document.of(str(answer.turn), answer_tokens(answer, vocabulary))
             for answer in history.answers()
         ]
     kept: list[Document] = []
     size = 0
-    for document in reversed(list(answers)):
+    for document in reversed(answers):
         if size >= most:
             break
         kept.insert(0, document)

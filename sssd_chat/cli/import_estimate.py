@@ -88,9 +88,9 @@ def _recent_answers(vocabulary: Vocabulary) -> list[Record]:
 def _record(answer: StoredAnswer, history: History, vocabulary: Vocabulary) -> Record | None:
     """An answer as a recording. What else the model found likely is not known."""
     from sssd_chat.bench.records import Record
+    from sssd_chat.conversation.indexing import answer_tokens
 
-    is_exact = answer.tokens is not None and answer.fingerprint == vocabulary.fingerprint
-    out = tuple(answer.tokens or ()) if is_exact else tuple(vocabulary.tokenize(answer.text))
+    out = tuple(answer_tokens(answer, vocabulary))
     turns = {turn.id: turn for turn in history.records(answer.chat)}
     before: list[str] = []
     place = turns[answer.turn].parent if answer.turn in turns else None

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sssd_chat.conversation.history import History
+from sssd_chat.conversation.history import History, StoredAnswer
 from sssd_chat.datastore.document import CHATS, STARTER, Document
 from sssd_chat.datastore.starter import StarterCorpus
 from sssd_chat.datastore.store import SEAL_TOKENS, Datastore
@@ -82,12 +82,8 @@ class Indexing:
             first = min((int(name.partition("/")[2]) for name in names), default=1)
             for answer in history.answers(after=first - 1):
                 key = chat_key(answer.chat, answer.turn)
-                if key not in names:
-                    continue
-                tokens: Iterable[int] | None = answer.tokens
-                if tokens is None or answer.fingerprint != self.vocabulary.fingerprint:
-                    tokens = self.vocabulary.tokenize(answer.text)
-                yield Document.of(key, tokens, answer.created)
+                if key in names:
+                    yield Document.of(key, answer_tokens(answer, self.vocabulary), answer.created)
 
         self._bring(CHATS, keys, missing)
         return set(keys)
@@ -215,6 +211,14 @@ def _batches(texts: Iterable[StoredText]) -> Iterator[list[StoredText]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def answer_tokens(answer: StoredAnswer, vocabulary: Tokenizes) -> Sequence[int]:
+    """The tokens of an answer: as they were generated where the vocabulary is the same, else made
+    from its text."""
+    if answer.tokens is not None and answer.fingerprint == vocabulary.fingerprint:
+        return answer.tokens
+    return vocabulary.tokenize(answer.text)
 
 
 def chat_key(chat: int, turn: int) -> str:

@@ -191,10 +191,6 @@ class Segment:
         """The label of the document that the token at `position` belongs to."""
         return self.labels[self.number_at(position)]
 
-    def age_rank(self, position: int) -> float:
-        """How far behind its newest document a position is: 0 for the newest, towards 1."""
-        return 1.0 - (self.number_at(position) + 1) / max(1, len(self.starts) - 1)
-
     # Looking after it
 
     @property

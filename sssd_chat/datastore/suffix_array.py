@@ -20,8 +20,6 @@ END = 0xFFFF_FFFF
 document into the next."""
 MOST_TOKENS = (2**31 - 1) // TOKEN_BYTES
 """Tokens that one suffix array can hold: its byte offsets have 31 bits."""
-_SORTING_BYTES = 24
-"""Bytes that sorting needs for each token, at most: four offsets and their text and selection."""
 
 Tokens = npt.NDArray[np.uint32]
 """Token ids in the byte order of the machine."""
@@ -29,11 +27,6 @@ Tokens = npt.NDArray[np.uint32]
 _search = libdivsufsort.sa_search
 _search.restype = ctypes.c_int32
 _int32, _byref = ctypes.c_int32, ctypes.byref
-
-
-def sorting_memory(tokens: int) -> int:
-    """Bytes of memory that `sort_suffixes` needs for so many tokens, at most."""
-    return _SORTING_BYTES * tokens
 
 
 def sort_suffixes(tokens: Tokens) -> npt.NDArray[np.int32]:

@@ -129,8 +129,6 @@ def test_the_age_of_a_place_is_that_of_its_document() -> None:
         2,
         *(3, 3),
     ]
-    assert segment.age_rank(0) == pytest.approx(0.75)
-    assert segment.age_rank(6) == 0
 
 
 @pytest.mark.parametrize("number", [-1, END, 1 << 40])

@@ -32,28 +32,22 @@ def advanced_keys(keys: list[int], token: int, orders: int) -> list[int]:
 
 
 class Trie:
-    """Counts what followed every context of 1 to `orders` tokens, in all documents added.
+    """Counts what followed every context of 1 to `orders` tokens of a text.
 
     Depth m of the trie is one dictionary from the packed last m tokens to their followers. A
     newly appended token counts at once, and truncating takes back exactly what appending added.
     """
 
     def __init__(self, orders: int) -> None:
-        """An empty trie with one empty document."""
+        """The trie of an empty text."""
         self.orders = orders
         self.tokens: list[int] = []
         self.tables: list[dict[int, Entry]] = [{} for _ in range(orders)]
         self.keys: list[int] = []
         """Packed contexts at the end of the text, shortest first."""
-        self._document_start = 0
-
-    def begin_document(self) -> None:
-        """What is appended from here on has no context in common with what came before."""
-        self._document_start = len(self.tokens)
-        self.keys = []
 
     def append(self, token: int) -> None:
-        """Adds one token to the end of the document."""
+        """Adds one token to the end of the text."""
         for order, (table, key) in enumerate(zip(self.tables, self.keys, strict=False), 1):
             entry = table.get(key)
             if entry is None:
@@ -69,18 +63,15 @@ class Trie:
         self.keys = advanced_keys(self.keys, token, self.orders)
 
     def extend(self, tokens: Iterable[int]) -> None:
-        """Adds several tokens to the end of the document."""
+        """Adds several tokens to the end of the text."""
         for token in tokens:
             self.append(token)
 
     def truncate(self, length: int) -> None:
-        """Takes tokens off the end of the document till the text has `length` tokens."""
-        if length < self._document_start:
-            raise ValueError("only the last document of a trie can be shortened")
+        """Takes tokens off the end of the text till the text has `length` tokens."""
         while len(self.tokens) > length:
             token = self.tokens.pop()
-            first = max(self._document_start, len(self.tokens) - self.orders)
-            self.keys = context_keys(self.tokens[first:], self.orders)
+            self.keys = context_keys(self.tokens, self.orders)
             for table, key in zip(self.tables, self.keys, strict=False):
                 entry = table[key]
                 if isinstance(entry, int) or entry.total == 1:
