@@ -22,18 +22,11 @@ from typing import Protocol
 
 import numpy as np
 
-from sssd_chat.errors import UserError
 from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
 from sssd_chat.llama.chunks import Chunks
+from sssd_chat.llama.context import ContextSettings, make_context
 from sssd_chat.llama.model import Model
-from sssd_chat.llama.runtime import (
-    api,
-    build_features,
-    forget_log,
-    llama_version,
-    physical_cores,
-    recent_log,
-)
+from sssd_chat.llama.runtime import api, build_features, llama_version, physical_cores
 from sssd_chat.llama.sampler import Logits
 from sssd_chat.llama.sequence import Branch, TargetSequence
 from sssd_chat.llama.sequence_state import Buffer, set_state, state_bytes, state_size
@@ -95,37 +88,22 @@ class Target:
         self._ids = settings.sequences
         if self.can_verify_trees:
             self._ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
-        self._context = self._make_context(settings)
+        self._context = make_context(
+            model,
+            ContextSettings(
+                self.context_length,
+                settings.sequences,
+                self._ids,
+                _BATCH_TOKENS,
+                self.threads,
+                is_unified=self.can_verify_trees,
+            ),
+        )
         self._memory = self._api.llama_get_memory(self._context)
         self._batch = Batch(_BATCH_TOKENS)
         self._free_ids = list(reversed(range(self._ids)))
         self._open = 0
         self._logits_type = ctypes.c_float * model.vocabulary.size
-
-    def _make_context(self, settings: TargetSettings) -> object:
-        lib = self._api
-        params = lib.llama_context_default_params()
-        params.n_ctx = self.context_length * settings.sequences
-        params.n_batch = _BATCH_TOKENS
-        params.n_ubatch = _BATCH_TOKENS
-        params.n_seq_max = self._ids
-        params.n_threads = self.threads
-        params.n_threads_batch = self.threads
-        params.kv_unified = self.can_verify_trees
-        params.swa_full = True
-        if not self.model.on_gpu:
-            # On a CPU flash attention makes batches slower: a quarter at 1,000 tokens of context.
-            params.flash_attn_type = self._api.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.no_perf = True
-        forget_log()
-        context = lib.llama_init_from_model(self.model.pointer, params)
-        if not context:
-            reason = next((line for line in reversed(recent_log()) if "failed" in line), "")
-            raise UserError(
-                f"A context of {self.context_length} tokens could not be made for "
-                f"{self.model.path.name}; a shorter one (--ctx) may fit. {reason}".strip()
-            )
-        return context
 
     def close(self) -> None:
         """Frees the context; the model stays."""

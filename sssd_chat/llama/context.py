@@ -1,0 +1,58 @@
+"""Making a context of a loaded model: its KV cache and the room in which batches are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sssd_chat.errors import UserError
+from sssd_chat.llama.model import Model
+from sssd_chat.llama.runtime import api, forget_log, recent_log
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """What a context is to be like (llama_context_params)."""
+
+    context_length: int
+    """Tokens of each conversation."""
+    sequences: int
+    """Conversations that share the context."""
+    sequence_ids: int
+    """Ids that llama.cpp is to tell apart: conversations, and paths through their trees."""
+    batch_tokens: int
+    """Most tokens of one batch."""
+    threads: int
+    is_unified: bool
+    """Whether all ids share the cells, as trees need it; otherwise each id has its part."""
+
+
+def make_context(model: Model, settings: ContextSettings) -> Any:
+    """A new llama_context, to be freed with llama_free. Raises UserError when it cannot be had."""
+    lib = api()
+    params = lib.llama_context_default_params()
+    params.n_ctx = settings.context_length * settings.sequences
+    params.n_batch = settings.batch_tokens
+    params.n_ubatch = settings.batch_tokens
+    params.n_seq_max = settings.sequence_ids
+    params.n_threads = settings.threads
+    params.n_threads_batch = settings.threads
+    params.kv_unified = settings.is_unified
+    params.swa_full = True
+    if not model.on_gpu:
+        # On a CPU flash attention makes batches slower: a quarter at 1,000 tokens of context.
+        params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.no_perf = True
+    forget_log()
+    context = lib.llama_init_from_model(model.pointer, params)
+    if not context:
+        raise UserError(_why_not_made(model, settings))
+    return context
+
+
+def _why_not_made(model: Model, settings: ContextSettings) -> str:
+    reason = next((line for line in reversed(recent_log()) if "failed" in line), "")
+    return (
+        f"A context of {settings.context_length} tokens could not be made for {model.path.name}; "
+        f"a shorter one (--ctx) may fit. {reason}".strip()
+    )
