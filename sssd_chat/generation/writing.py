@@ -107,9 +107,7 @@ class Writer(Generic[State]):
         def logits(node: int) -> Logits:
             return self.target.logits(conversation.state, node)
 
-        learns = (
-            self.may_draft(answer) and conversation.guard.allows and not conversation.is_behind
-        )
+        learns = self.may_draft(answer) and conversation.guard.allows and not conversation.is_behind
         wanted = conversation.drafter.best_tokens_wanted if learns else 0
         started = time.perf_counter()
         sampler = LookingSampler(answer.sampler, wanted)
