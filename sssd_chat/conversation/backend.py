@@ -21,9 +21,10 @@ from sssd_chat.conversation.descriptions import describe_model, describe_turn
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
+    AnswerParameters,
     AnswerStatistics,
     AnswerStep,
-    ChatRestored,
+    ChatOpened,
     ContextFilled,
     Event,
     ModelFailed,
@@ -158,6 +159,55 @@ class EngineThread:
         """Drafts or not, from the next step."""
         self._drafting_wanted = on
 
+    def ask_instead(self, turn: int, text: str) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def regenerate(self, turn: int, parameters: AnswerParameters | None = None) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def continue_answer(self, turn: int) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def verify(self) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def open_chat(self, chat: int) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def choose_branch(self, turn: int) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def delete_turn(self, turn: int) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def set_system(self, text: str) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def set_parameters(self, parameters: AnswerParameters) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def load_model(self, path: str) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
+    def save_prompt(self, text: str) -> None:
+        """See ChatBackend."""
+
+    def count_tokens(self, text: str) -> None:
+        """See ChatBackend."""
+
+    def _tell_missing(self) -> None:
+        self._emit(Notice("This is not possible yet."))
+
     def events(self) -> list[Event]:
         """The events since the last call."""
         events: list[Event] = []
@@ -208,7 +258,7 @@ class EngineThread:
         """The turns of the chat that goes on, which the screen can show while the model loads."""
         earlier = self._keeping.earlier()
         if earlier:
-            self._emit(ChatRestored(tuple(map(describe_turn, earlier))))
+            self._emit(ChatOpened(None, "", tuple(map(describe_turn, earlier))))
         return earlier
 
     def _load(self) -> LoadedEngine | None:

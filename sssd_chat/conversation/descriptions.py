@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sssd_chat.conversation.events import Drafting, ModelInfo, RestoredTurn
+from sssd_chat.conversation.events import Drafting, ModelInfo, ShownTurn
 from sssd_chat.conversation.history import StoredTurn
 
 if TYPE_CHECKING:
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from sssd_chat.generation.loading import LoadedEngine
 
 
-def describe_turn(turn: StoredTurn) -> RestoredTurn:
+def describe_turn(turn: StoredTurn) -> ShownTurn:
     """A turn of the history."""
     from sssd_chat.conversation.thinking import Parts, split_thinking
 
     is_answer = turn.role == "assistant"
     parts = split_thinking(turn.text) if is_answer else Parts(text=turn.text)
-    return RestoredTurn(turn.role, parts.text, turn.status == "done", turn.model, parts.thinking)
+    return ShownTurn(None, turn.role, parts.text, parts.thinking, turn.status == "done", turn.model)
 
 
 def describe_model(loaded: LoadedEngine, session: ChatSession) -> ModelInfo:

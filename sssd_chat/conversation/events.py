@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from sssd_chat.conversation.protocol import ChatBackend
+from sssd_chat.conversation.shown import (
+    AnswerParameters,
+    Lifetime,
+    ShownTurn,
+    Span,
+    WeekSpeed,
+)
 from sssd_chat.generation.statistics import (
     AnswerStatistics,
     Drafting,
@@ -15,25 +22,37 @@ from sssd_chat.generation.statistics import (
 __all__ = [
     "AnswerDone",
     "AnswerFailed",
+    "AnswerParameters",
     "AnswerStatistics",
     "AnswerStep",
     "Attached",
     "AttachmentsChanged",
     "ChatBackend",
-    "ChatRestored",
+    "ChatOpened",
     "ContextFilled",
+    "CostCurve",
     "Drafting",
     "Event",
+    "Lifetime",
+    "LifetimeChanged",
     "ModelFailed",
     "ModelInfo",
     "ModelLoading",
     "ModelReady",
     "Notice",
     "PromptRead",
-    "RestoredTurn",
+    "QuestionKept",
+    "ShownTurn",
+    "Span",
     "StepStatistics",
     "StoppedBy",
+    "TitleChanged",
+    "TokensCounted",
+    "TurnDeleted",
     "TurnsLeftOut",
+    "VerifyDone",
+    "VerifyRunning",
+    "WeekSpeed",
 ]
 
 
@@ -55,25 +74,19 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoredTurn:
-    """One turn of an earlier chat."""
+class ChatOpened:
+    """The chat goes on with these turns, in place of whatever is shown. Comes once at the start,
+    before the model is there, and whenever another chat or branch is to be shown."""
 
-    role: str
-    """"user" or "assistant"."""
-    text: str
-    complete: bool
-    """False for an answer that was stopped, failed, or cut off by the end of the program."""
-    model: str
-    """The model that answered, or was asked."""
-    thinking: str = ""
-    """What the model thought before its answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRestored:
-    """The chat goes on with these turns; comes before anything else."""
-
-    turns: tuple[RestoredTurn, ...]
+    chat: int | None
+    """Its number; None for one that is not in the history (yet)."""
+    title: str = ""
+    turns: tuple[ShownTurn, ...] = ()
+    system: str = ""
+    """Its system prompt."""
+    parameters: AnswerParameters = field(default_factory=AnswerParameters)
+    prompt: str = ""
+    """What stood in the prompt when the chat was left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +136,16 @@ class TurnsLeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionKept:
+    """The question that is about to be answered is kept, or is not to be kept."""
+
+    turn: int
+    """Its number, see `ShownTurn.id`."""
+    position: int
+    siblings: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerStep:
     """One step of the answer. `text` is what became final with it; it may be empty while a
     character or a possible stop string is incomplete."""
@@ -133,6 +156,9 @@ class AnswerStep:
     """The sums so far. The object belongs to the receiver."""
     thinking: str = ""
     """What became final of the thinking before the answer."""
+    spans: tuple[Span, ...] = ()
+    """What of the text so far is known to be drafted since the last step, without documents and
+    titles, which AnswerDone brings. A span that begins where the last one began replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +170,12 @@ class AnswerDone:
     answer: AnswerStatistics
     thinking: str = ""
     """All of the thinking before the answer."""
+    turn: int | None = None
+    """Its number, see `ShownTurn.id`; None when it has not a single token."""
+    position: int = 0
+    siblings: int = 1
+    spans: tuple[Span, ...] = ()
+    """What of the text was drafted, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +185,74 @@ class AnswerFailed:
     message: str
     text: str = ""
     thinking: str = ""
+    turn: int | None = None
+    """The number of what was written, see `ShownTurn.id`; None when nothing was."""
+    position: int = 0
+    siblings: int = 1
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDeleted:
+    """The turn is taken out, with all that follow it. ChatOpened comes too where another branch
+    takes its place."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class TitleChanged:
+    """The open chat has this title now."""
+
+    chat: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRunning:
+    """The last answer is being replayed."""
+
+    done: int
+    total: int
+    """Tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyDone:
+    """The last answer was replayed, or could not be."""
+
+    ok: bool
+    """Whether it is the same, or differs by rounding alone."""
+    summary: str
+    """The outcome in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokensCounted:
+    """What `count_tokens` asked for."""
+
+    tokens: int
+    """Of the text."""
+    total: int
+    """Of the context when the text is asked: the chat, the attached documents and the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeChanged:
+    """What drafts saved so far; at the start and after each answer."""
+
+    lifetime: Lifetime
+
+
+@dataclass(frozen=True, slots=True)
+class CostCurve:
+    """What a step costs at the present length of the context: batches of so many tokens take so
+    many milliseconds. Comes when that changed."""
+
+    sizes: tuple[int, ...]
+    milliseconds: tuple[float, ...]
+    chosen: int | None
+    """The size of the last batch; None before the first step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,53 +281,24 @@ class Notice:
 
 
 Event = (
-    ChatRestored
+    ChatOpened
     | ModelLoading
     | ModelReady
     | ModelFailed
     | PromptRead
     | ContextFilled
     | TurnsLeftOut
+    | QuestionKept
     | AnswerStep
     | AnswerDone
     | AnswerFailed
+    | TurnDeleted
+    | TitleChanged
+    | VerifyRunning
+    | VerifyDone
+    | TokensCounted
+    | LifetimeChanged
+    | CostCurve
     | AttachmentsChanged
     | Notice
 )
-
-
-class ChatBackend(Protocol):
-    """A chat as the screen sees it. No method blocks; answers come as events."""
-
-    def start(self) -> None:
-        """Starts the engine thread, which begins to load the model."""
-
-    def send(self, text: str) -> None:
-        """Asks a question. Only one at a time: ignored while an answer is being written. A
-        question sent while the model loads waits for it."""
-
-    def draft(self, text: str) -> None:
-        """What stands in the prompt now. It is read ahead when the engine has nothing else to do,
-        and given up by the next call of any kind."""
-
-    def attach(self, path: str) -> None:
-        """Lets a document go along with the next question. AttachmentsChanged comes when it is
-        read, or a Notice says why it cannot."""
-
-    def detach(self) -> None:
-        """No document goes along with the next question."""
-
-    def cancel(self) -> None:
-        """Stops the answer being written; its text so far is kept."""
-
-    def new_chat(self) -> None:
-        """Forgets the conversation and begins an empty one. Stops a running answer first."""
-
-    def set_drafting(self, on: bool) -> None:
-        """Switches drafts on or off from the next step."""
-
-    def events(self) -> list[Event]:
-        """The events since the last call, oldest first, at once."""
-
-    def close(self) -> None:
-        """Stops the engine thread and frees the model. Waits for the current step at most."""

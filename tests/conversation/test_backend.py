@@ -14,7 +14,7 @@ from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
     AnswerStep,
-    ChatRestored,
+    ChatOpened,
     ContextFilled,
     Drafting,
     Event,
@@ -265,8 +265,8 @@ def test_a_chat_goes_on_after_the_program_ended(start: Start) -> None:
     screen.backend.close()
     assert isinstance(done, AnswerDone)
     again = start(resume=True)
-    restored = again.wait_for(ChatRestored)
-    assert isinstance(restored, ChatRestored)
+    restored = again.wait_for(ChatOpened)
+    assert isinstance(restored, ChatOpened)
     assert [(t.role, t.text, t.complete) for t in restored.turns] == [
         ("user", "hello", True),
         ("assistant", done.text, True),
@@ -410,6 +410,6 @@ def test_thinking_comes_apart_and_is_kept_whole(start: Start) -> None:
     assert "".join(step.thinking for step in screen.of(AnswerStep)) == done.thinking
     screen.backend.close()
     again = start(template=template, resume=True)
-    restored = again.wait_for(ChatRestored)
-    assert isinstance(restored, ChatRestored)
+    restored = again.wait_for(ChatOpened)
+    assert isinstance(restored, ChatOpened)
     assert (restored.turns[1].thinking, restored.turns[1].text) == (done.thinking, "")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Awaitable, Callable
 
 from textual.pilot import Pilot
 
 from sssd_chat.conversation.events import (
     AnswerDone,
+    AnswerParameters,
     AnswerStatistics,
     AnswerStep,
+    ChatOpened,
     Drafting,
     Event,
     ModelInfo,
     ModelLoading,
     ModelReady,
     PromptRead,
+    QuestionKept,
+    ShownTurn,
+    Span,
     StepStatistics,
     StoppedBy,
 )
@@ -37,15 +43,63 @@ _DRAFTED_STEP_SECONDS = 0.0625
 _SOURCES = ("conversation", "runner-ups", "datastore")
 
 
+def shown_turn(
+    role: str,
+    text: str,
+    complete: bool = True,
+    model: str = "m",
+    thinking: str = "",
+    *,
+    id: int | None = None,
+    position: int = 0,
+    siblings: int = 1,
+    statistics: AnswerStatistics | None = None,
+    spans: tuple[Span, ...] = (),
+    created: float = 0.0,
+) -> ShownTurn:
+    """A turn of a chat that is opened."""
+    return ShownTurn(
+        id, role, text, thinking, complete, model, position, siblings, statistics, spans, created
+    )
+
+
+def opened(
+    *turns: ShownTurn,
+    chat: int | None = 1,
+    title: str = "A chat",
+    system: str = "",
+    parameters: AnswerParameters | None = None,
+    prompt: str = "",
+) -> ChatOpened:
+    """A chat with these turns, which are numbered from 1 where they have no number."""
+    numbered = tuple(
+        turn if turn.id is not None else dataclasses.replace(turn, id=number)
+        for number, turn in enumerate(turns, 1)
+    )
+    return ChatOpened(chat, title, numbered, system, parameters or AnswerParameters(), prompt)
+
+
 class FakeBackend:
     """Implements ChatBackend. Nothing happens by itself."""
 
     def __init__(self, model: ModelInfo | None = MODEL) -> None:
         self.asked: list[str] = []
+        self.asked_instead: list[tuple[int, str]] = []
+        self.regenerated: list[tuple[int, AnswerParameters | None]] = []
+        self.continued: list[int] = []
         self.cancelled = 0
-        self.new_chats = 0
+        self.verified = 0
         self.drafting: list[bool] = []
+        self.new_chats = 0
+        self.opened_chats: list[int] = []
+        self.chosen_branches: list[int] = []
+        self.deleted_turns: list[int] = []
+        self.systems: list[str] = []
+        self.parameters: list[AnswerParameters] = []
+        self.loaded_models: list[str] = []
         self.drafts: list[str] = []
+        self.saved_prompts: list[str] = []
+        self.counted: list[str] = []
         self.attached: list[str] = []
         self.detached = 0
         self.started = False
@@ -53,32 +107,15 @@ class FakeBackend:
         self.context_tokens = 0
         self._statistics = AnswerStatistics()
         self._events: list[Event] = []
+        self._next_turn = 1000
         if model is not None:
             self.put(ModelLoading(1.0), ModelReady(model))
 
     def start(self) -> None:
         self.started = True
 
-    def send(self, text: str) -> None:
-        self.asked.append(text)
-
-    def draft(self, text: str) -> None:
-        self.drafts.append(text)
-
-    def attach(self, path: str) -> None:
-        self.attached.append(path)
-
-    def detach(self) -> None:
-        self.detached += 1
-
-    def cancel(self) -> None:
-        self.cancelled += 1
-
-    def new_chat(self) -> None:
-        self.new_chats += 1
-
-    def set_drafting(self, on: bool) -> None:
-        self.drafting.append(on)
+    def close(self) -> None:
+        self.closed = True
 
     def events(self) -> list[Event]:
         if not self.started:
@@ -86,8 +123,62 @@ class FakeBackend:
         taken, self._events = self._events, []
         return taken
 
-    def close(self) -> None:
-        self.closed = True
+    def send(self, text: str) -> None:
+        self.asked.append(text)
+
+    def ask_instead(self, turn: int, text: str) -> None:
+        self.asked_instead.append((turn, text))
+
+    def regenerate(self, turn: int, parameters: AnswerParameters | None = None) -> None:
+        self.regenerated.append((turn, parameters))
+
+    def continue_answer(self, turn: int) -> None:
+        self.continued.append(turn)
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def verify(self) -> None:
+        self.verified += 1
+
+    def set_drafting(self, on: bool) -> None:
+        self.drafting.append(on)
+
+    def new_chat(self) -> None:
+        self.new_chats += 1
+
+    def open_chat(self, chat: int) -> None:
+        self.opened_chats.append(chat)
+
+    def choose_branch(self, turn: int) -> None:
+        self.chosen_branches.append(turn)
+
+    def delete_turn(self, turn: int) -> None:
+        self.deleted_turns.append(turn)
+
+    def set_system(self, text: str) -> None:
+        self.systems.append(text)
+
+    def set_parameters(self, parameters: AnswerParameters) -> None:
+        self.parameters.append(parameters)
+
+    def load_model(self, path: str) -> None:
+        self.loaded_models.append(path)
+
+    def draft(self, text: str) -> None:
+        self.drafts.append(text)
+
+    def save_prompt(self, text: str) -> None:
+        self.saved_prompts.append(text)
+
+    def count_tokens(self, text: str) -> None:
+        self.counted.append(text)
+
+    def attach(self, path: str) -> None:
+        self.attached.append(path)
+
+    def detach(self) -> None:
+        self.detached += 1
 
     # What tests do
 
@@ -137,8 +228,30 @@ class FakeBackend:
         self._statistics.add(step)
         self.put(AnswerStep("", step, copy.deepcopy(self._statistics), thinking))
 
-    def finish(self, text: str, stopped_by: StoppedBy = StoppedBy.END, thinking: str = "") -> None:
-        self.put(AnswerDone(text, stopped_by, copy.deepcopy(self._statistics), thinking))
+    def keep_question(self, turn: int | None = None, position: int = 0, siblings: int = 1) -> int:
+        """The question that was sent has its number now, which is returned."""
+        if turn is None:
+            turn, self._next_turn = self._next_turn, self._next_turn + 1
+        self.put(QuestionKept(turn, position, siblings))
+        return turn
+
+    def finish(
+        self,
+        text: str,
+        stopped_by: StoppedBy = StoppedBy.END,
+        thinking: str = "",
+        *,
+        turn: int | None = None,
+        position: int = 0,
+        siblings: int = 1,
+        spans: tuple[Span, ...] = (),
+    ) -> None:
+        if turn is None:
+            turn, self._next_turn = self._next_turn, self._next_turn + 1
+        statistics = copy.deepcopy(self._statistics)
+        self.put(
+            AnswerDone(text, stopped_by, statistics, thinking, turn, position, siblings, spans)
+        )
         self._statistics = AnswerStatistics()
 
     def answer(self, text: str, stopped_by: StoppedBy = StoppedBy.END) -> None:

@@ -8,13 +8,11 @@ from sssd_chat.conversation.attachments import Attachment, with_attachments
 from sssd_chat.conversation.events import (
     Attached,
     AttachmentsChanged,
-    ChatRestored,
-    RestoredTurn,
 )
 from sssd_chat.tui.messages import AttachWanted, DetachWanted
 from sssd_chat.tui.slash import command_in
 from tests.tui.conftest import OpenChat
-from tests.tui.fake_backend import FakeBackend, wait_until
+from tests.tui.fake_backend import FakeBackend, opened, shown_turn, wait_until
 from tests.tui.screen import ask, prompt, shows
 
 
@@ -86,9 +84,9 @@ async def test_a_restored_question_shows_a_line_for_a_document(
     message = with_attachments("Why?", [Attachment("notes.txt", "secret\ntext")])
     async with open_chat() as pilot:
         turns = (
-            RestoredTurn("user", message, True, "m"),
-            RestoredTurn("assistant", "Because.", True, "m"),
+            shown_turn("user", message, True, "m"),
+            shown_turn("assistant", "Because.", True, "m"),
         )
-        backend.put(ChatRestored(turns))
+        backend.put(opened(*turns))
         await wait_until(pilot, lambda: shows(pilot, "⟦notes.txt: 2 lines⟧"))
         assert shows(pilot, "Why?") and not shows(pilot, "secret")

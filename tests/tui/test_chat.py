@@ -8,12 +8,10 @@ import pytest
 from textual.command import CommandPalette
 
 from sssd_chat.conversation.events import (
-    ChatRestored,
     Drafting,
     ModelFailed,
     ModelLoading,
     ModelReady,
-    RestoredTurn,
     StoppedBy,
 )
 from sssd_chat.tui.actions import ACTIONS
@@ -22,7 +20,7 @@ from sssd_chat.tui.screens.confirm import ConfirmScreen
 from sssd_chat.tui.screens.help import HelpScreen
 from sssd_chat.tui.widgets.prompt import Prompt
 from tests.tui.conftest import OpenChat
-from tests.tui.fake_backend import MODEL, FakeBackend, wait_until
+from tests.tui.fake_backend import MODEL, FakeBackend, opened, shown_turn, wait_until
 from tests.tui.screen import answers, ask, ask_and_answer, lines, note, shows
 
 
@@ -216,10 +214,10 @@ async def test_narrow_terminals_have_the_numbers_in_one_line(
 async def test_an_earlier_chat_is_shown_while_the_model_loads() -> None:
     turns = []
     for number in range(30):
-        turns.append(RestoredTurn("user", f"question {number}?", True, "old model"))
-        turns.append(RestoredTurn("assistant", f"**answer** {number}", number != 29, "old model"))
+        turns.append(shown_turn("user", f"question {number}?", True, "old model"))
+        turns.append(shown_turn("assistant", f"**answer** {number}", number != 29, "old model"))
     backend = FakeBackend(None)
-    backend.put(ChatRestored(tuple(turns)))
+    backend.put(opened(*turns))
     async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: shows(pilot, "answer 29"))
         assert shows(pilot, "question 29?") and shows(pilot, "old model")
@@ -237,8 +235,8 @@ async def test_an_earlier_chat_is_shown_while_the_model_loads() -> None:
 async def test_an_answer_of_nobody_known_is_an_answer_all_the_same() -> None:
     # Chats of other programs seldom say which model answered.
     backend = FakeBackend(MODEL)
-    question = RestoredTurn("user", "why?", True, "")
-    backend.put(ChatRestored((question, RestoredTurn("assistant", "**Because.**", True, ""))))
+    question = shown_turn("user", "why?", True, "")
+    backend.put(opened(question, shown_turn("assistant", "**Because.**", True, "")))
     async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: shows(pilot, "Because."))
         assert shows(pilot, "Assistant") and not shows(pilot, "**")

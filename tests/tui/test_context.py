@@ -7,15 +7,13 @@ import dataclasses
 import pytest
 
 from sssd_chat.conversation.events import (
-    ChatRestored,
     ContextFilled,
-    RestoredTurn,
     StoppedBy,
     TurnsLeftOut,
 )
 from sssd_chat.tui.app import ChatApp
 from tests.tui.conftest import OpenChat
-from tests.tui.fake_backend import MODEL, FakeBackend, wait_until
+from tests.tui.fake_backend import MODEL, FakeBackend, opened, shown_turn, wait_until
 from tests.tui.screen import answers, ask, ask_and_answer, lines, note, prompt, shows, source
 
 LEFT_OUT = "Up to here the chat is no longer in the prompt"
@@ -108,15 +106,15 @@ async def test_the_transcript_shows_where_the_prompt_begins(
 
 async def test_a_restored_chat_shows_it_too() -> None:
     turns = [
-        RestoredTurn("user", "question 1", True, "m"),
-        RestoredTurn("assistant", "", False, "m"),
-        RestoredTurn("user", "question 2", True, "m"),
-        RestoredTurn("assistant", "", True, "m", "a thought"),
-        RestoredTurn("user", "question 3", True, "m"),
-        RestoredTurn("assistant", "answer 3", True, "m"),
+        shown_turn("user", "question 1", True, "m"),
+        shown_turn("assistant", "", False, "m"),
+        shown_turn("user", "question 2", True, "m"),
+        shown_turn("assistant", "", True, "m", "a thought"),
+        shown_turn("user", "question 3", True, "m"),
+        shown_turn("assistant", "answer 3", True, "m"),
     ]
     backend = FakeBackend()
-    backend.put(ChatRestored(tuple(turns)), TurnsLeftOut(1), ContextFilled(2048))
+    backend.put(opened(*turns), TurnsLeftOut(1), ContextFilled(2048))
     async with ChatApp(backend).run_test(size=(120, 50)) as pilot:
         await wait_until(pilot, lambda: shows(pilot, "2,048 of 8,192"))
         assert line_of(pilot, "thought in 2 words") < line_of(pilot, LEFT_OUT)

@@ -21,7 +21,7 @@ from sssd_chat.conversation.events import (
     Attached,
     AttachmentsChanged,
     ChatBackend,
-    ChatRestored,
+    ChatOpened,
     Drafting,
     Event,
     ModelFailed,
@@ -166,7 +166,7 @@ class ChatScreen(Screen[None]):
                 self.notify(for_display(message), severity="error", markup=False)
             case ModelReady(info) if self._answer is not None:
                 self._answer.name_speaker(info.name)
-            case ChatRestored(turns):
+            case ChatOpened(turns=turns) if turns:
                 await self._transcript.restore([Said.restored(turn) for turn in turns])
             case AttachmentsChanged(documents):
                 self._show_attached(documents)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.containers import Vertical
 
 from sssd_chat.conversation.attachments import shortened
-from sssd_chat.conversation.events import RestoredTurn
+from sssd_chat.conversation.events import ShownTurn
 
 _UNNAMED = "Assistant"
 """Who answered in a chat of another program that does not say."""
@@ -33,7 +33,7 @@ class Said:
     """Whether an answer is the last one that is no longer in the prompt."""
 
     @classmethod
-    def restored(cls, turn: RestoredTurn) -> Said:
+    def restored(cls, turn: ShownTurn) -> Said:
         """A turn of an earlier chat."""
         if turn.role == "user":
             return cls(shortened(turn.text))
