@@ -76,14 +76,30 @@ class Architecture(enum.StrEnum):
 
     @property
     def can_roll_back(self) -> bool:
-        """Whether its memory can drop its last tokens, which a tree of drafts needs."""
+        """Whether its memory can drop any of its last tokens, which a tree of drafts needs."""
         return self not in (Architecture.MAMBA, Architecture.LFM2)
+
+    @property
+    def keeps_states(self) -> bool:
+        """Whether llama.cpp keeps earlier versions of its recurrent state."""
+        return self is Architecture.LFM2
 
 
 TREE_ARCHITECTURES = tuple(kind for kind in Architecture if kind.can_roll_back)
 """The architectures that can verify a tree."""
 
-PLAIN_ARCHITECTURES = tuple(kind for kind in Architecture if not kind.can_roll_back)
+CHAIN_ARCHITECTURES = tuple(kind for kind in Architecture if kind.keeps_states)
+"""The architectures that can verify a chain."""
+
+DRAFTED_ARCHITECTURES = (*TREE_ARCHITECTURES, *CHAIN_ARCHITECTURES)
+"""The architectures that can be drafted for at all."""
+
+RECURRENT_ARCHITECTURES = tuple(kind for kind in Architecture if not kind.can_roll_back)
+"""The architectures whose texts cannot be shortened to any length."""
+
+PLAIN_ARCHITECTURES = tuple(
+    kind for kind in Architecture if not kind.can_roll_back and not kind.keeps_states
+)
 """The architectures that can only decode token after token."""
 
 

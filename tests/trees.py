@@ -39,3 +39,19 @@ def random_tree(
         tree.add(token, parent, 1.0 / (number + 2), rng.choice(["conversation", "datastore"]))
         depths.append(depth)
     return tree
+
+
+def random_chain(
+    rng: random.Random,
+    size: int,
+    vocabulary: int,
+    truth: Sequence[int] = (),
+    chance: float = 0.8,
+) -> DraftTree:
+    """A path of `size` nodes. With `chance` a node holds the true token of its depth."""
+    tree = DraftTree()
+    for depth in range(size):
+        right = depth < len(truth) and rng.random() < chance
+        token = truth[depth] if right else rng.randrange(vocabulary)
+        tree.add(token, depth - 1 if depth else ROOT, 1.0 / (depth + 2), "conversation")
+    return tree

@@ -31,7 +31,7 @@ class PromptLookupDrafter:
         self._first = {}
         self._extend(tokens)
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         """See Drafter. The probabilities are 1, for the method has none."""
         tree = DraftTree()
         for length in range(min(self._longest, len(self._tokens)), 0, -1):

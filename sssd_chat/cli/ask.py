@@ -254,6 +254,7 @@ def as_json(
         "tokens_per_second": answer.tokens_per_second,
         "speed_up": answer.speed_up,
         "drafting": answer.drafting.value,
+        "draft_shape": loaded.target.shape.value,
         "prompt_tokens": answer.prompt_tokens,
         "reused_tokens": answer.reused_tokens,
         "seconds": {

@@ -139,8 +139,7 @@ def _model(model: ModelReport | None) -> _Lines:
     yield "size", f"{_bytes(told.bytes)}"
     if model.read_bandwidth is not None:
         yield "reading", f"{_bytes(model.read_bandwidth)}/s of weights in plain decoding"
-    if not told.can_draft:
-        yield "drafts", "none: its recurrent state cannot be taken back; it is decoded plainly"
+    yield "drafts", told.draft_shape.in_words
 
 
 def _curve(model: ModelReport) -> _Lines:

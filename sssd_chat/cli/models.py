@@ -101,7 +101,7 @@ def _row(model: FoundModel) -> list[str]:
         told.quantization or "–",
         _size(model.bytes),
         figure(told.trained_context, ",d"),
-        "trees" if told.can_draft else "none",
+        told.draft_shape.value,
         model.place,
     ]
 
@@ -138,7 +138,6 @@ def _lines(
     assert told is not None
     experts = f", {told.experts_used} of {told.experts} experts a token" if told.experts else ""
     parts = f" in {told.parts} files" if told.parts > 1 else ""
-    drafts = "trees" if told.can_draft else "none: its recurrent state cannot be taken back"
     return [
         ("name", model.name),
         ("title", told.title or "–"),
@@ -153,7 +152,7 @@ def _lines(
         ("fingerprint", fingerprint or "–"),
         ("trained context", f"{figure(told.trained_context, ',d')} tokens"),
         ("chat template", "in the file" if told.has_template else "none: ChatML is used"),
-        ("drafts", drafts),
+        ("drafts", told.draft_shape.in_words),
         (
             "memory",
             f"{_size(memory.total)} at {context:,} tokens: weights {_size(memory.weights)}, "

@@ -73,7 +73,7 @@ def _verify(
     from sssd_chat.conversation.session import ChatSession
     from sssd_chat.generation.comparison import compare
 
-    if not loaded.target.can_verify_trees:
+    if not loaded.target.shape.can_draft:
         print("identical: this model cannot take a token back, so it is never drafted for")
         return 0
     session = ChatSession(loaded, settings)

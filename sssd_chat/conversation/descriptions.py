@@ -32,4 +32,5 @@ def describe_model(loaded: LoadedEngine, session: ChatSession) -> ModelInfo:
         target.threads,
         model.on_gpu,
         session.drafting if session.settings.generation.drafting else Drafting.OFF_BY_USER,
+        target.shape,
     )

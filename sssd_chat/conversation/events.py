@@ -15,6 +15,7 @@ from sssd_chat.conversation.shown import (
 from sssd_chat.generation.statistics import (
     AnswerStatistics,
     Drafting,
+    DraftShape,
     StepStatistics,
     StoppedBy,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "ChatOpened",
     "ContextFilled",
     "CostCurve",
+    "DraftShape",
     "Drafting",
     "Event",
     "Lifetime",
@@ -71,6 +73,8 @@ class ModelInfo:
     """Whether layers were offloaded."""
     drafting: Drafting
     """ON, or why no draft will ever be made with this model."""
+    shape: DraftShape = DraftShape.TREES
+    """What drafts may look like with this model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class ChatSession:
     @property
     def drafting(self) -> Drafting:
         """Whether this model can be drafted for at all."""
-        return Drafting.ON if self._loaded.target.can_verify_trees else Drafting.IMPOSSIBLE
+        return Drafting.ON if self._loaded.target.shape.can_draft else Drafting.IMPOSSIBLE
 
     @property
     def context_tokens(self) -> int:
@@ -174,7 +174,7 @@ class ChatSession:
         target = self._loaded.target
         if len(draft) > _MOST_CHARACTERS * target.context_length:
             return 0
-        if not target.can_verify_trees:
+        if not target.can_rewind:
             # What was read of a draft could not be taken back when the draft changes.
             draft = ""
         try:
@@ -262,7 +262,7 @@ class ChatSession:
         read ahead is given up."""
         target, sequence = self._loaded.target, self._conversation.state
         known = self._known
-        if target.can_verify_trees:
+        if target.can_rewind:
             # A draft that was never sent is not kept.
             target.rewind(sequence, len(shared_tokens(sequence.tokens, known.tokens)))
         tokens = tuple(sequence.tokens)
@@ -294,7 +294,7 @@ class ChatSession:
         self.turns_left_out = kept.turns_left_out
         target, sequence = self._loaded.target, self._conversation.state
         shared = self._shared_with_next_prompt(kept.tokens)
-        useful = shared == len(kept.tokens) or (target.can_verify_trees and shared >= LEAST_TOKENS)
+        useful = shared == len(kept.tokens) or (target.can_rewind and shared >= LEAST_TOKENS)
         if not useful or not target.load_state(sequence, kept.tokens, kept.data):
             self._known = KnownText()
             self.turns_left_out = 0

@@ -66,7 +66,7 @@ def look_at_model(settings: EngineSettings) -> ModelReport:
     description = describe(read_header(settings.path))
     cost = _stored(settings, description)
     was_probed = False
-    if not cost.is_known and description.can_draft and description.unsuitable is None:
+    if not cost.is_known and description.draft_shape.can_draft and description.unsuitable is None:
         cost = _probed(settings)
         was_probed = True
     points = _points(cost) if cost.is_known else ()

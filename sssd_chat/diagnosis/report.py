@@ -79,7 +79,7 @@ def _model(model: ModelReport) -> dict[str, Any]:
         "trained_context": described.trained_context,
         "has_template": described.has_template,
         "bytes": described.bytes,
-        "can_draft": described.can_draft,
+        "draft_shape": described.draft_shape,
         "threads": model.threads,
         "was_probed": model.was_probed,
         "step_costs": [asdict(point) | {"gain": point.gain} for point in model.points],

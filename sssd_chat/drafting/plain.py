@@ -16,7 +16,7 @@ class PlainDrafter:
     def begin(self, tokens: Sequence[int]) -> None:
         """See Drafter."""
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         """An empty tree."""
         return DraftTree()
 

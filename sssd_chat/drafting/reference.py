@@ -116,12 +116,13 @@ class ReferenceDrafter:
         """See Drafter."""
         self._conversation.extend(step.emitted)
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         """See Drafter."""
         tree = DraftTree()
         nodes: dict[tuple[int, int], int] = {}
         children: dict[int, int] = {}
         heap: list[tuple[float, int, int, int, _AnyMatch]] = []
+        most_children = MOST_CHILDREN if branches else 1
         order = 0
         for match in self._matches():
             for token, probability, below in match.children():
@@ -135,7 +136,7 @@ class ReferenceDrafter:
             if node is None:
                 if len(tree) == budget:
                     break
-                if children.get(parent, 0) == MOST_CHILDREN:
+                if children.get(parent, 0) == most_children:
                     continue
                 children[parent] = children.get(parent, 0) + 1
                 node = nodes[parent, token] = tree.add(token, parent, -falling, match.origin)

@@ -97,7 +97,7 @@ class SssdDrafter:
         self._find_stored_copy()
         self._drafted = {}
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         """See Drafter."""
         tree = DraftTree()
         self._drafted = {}
@@ -107,7 +107,8 @@ class SssdDrafter:
         # child is less likely than its parent, so it always sorts in behind it.
         queue: list[_Candidate] = []
         places = {ROOT: self._root()}
-        self._expand(places[ROOT], ROOT, 1.0, floor, budget, queue)
+        children = None if branches else 1
+        self._expand(places[ROOT], ROOT, 1.0, floor, budget, queue, children)
         while len(tree) < len(queue):
             falling, parent, token = queue[len(tree)]
             above = places[parent]
@@ -116,7 +117,7 @@ class SssdDrafter:
             least = -queue[-1][0] if len(queue) == budget else floor
             if -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least:
                 places[node] = self._child(above, token)
-                self._expand(places[node], node, -falling, floor, budget, queue)
+                self._expand(places[node], node, -falling, floor, budget, queue, children)
         return tree
 
     def observe(self, step: ObservedStep) -> None:
@@ -161,8 +162,10 @@ class SssdDrafter:
         floor: float,
         budget: int,
         queue: list[_Candidate],
+        most: int | None,
     ) -> None:
-        """Puts the children of a node, itself accepted with the chance `reach`, into the queue."""
+        """Puts the children of a node, itself accepted with the chance `reach`, into the queue:
+        the best `most` of them, or all."""
         least = max(LEAST_BRANCH, floor / reach)
         if len(queue) == budget:
             least = max(least, -queue[-1][0] / reach)
@@ -177,7 +180,7 @@ class SssdDrafter:
         else:
             evidence = self._drafted[node] = self._evidence(place)
             children = estimator.probabilities(evidence, least)
-        for probability, token in children:
+        for probability, token in children[:most]:
             falling = -probability * reach
             if -falling < floor:
                 return

@@ -160,7 +160,8 @@ class Engine(Generic[State]):
         """Tokens that make the batch faster by making it larger; plain steps stay plain. They are
         put behind the first text, which has `first` tokens."""
         padded = self.cost.padded(size, context)
-        if size == 1 or first + padded > self.target.context_length:
+        fits = first + padded <= self.target.context_length and padded <= self.target.max_draft + 1
+        if size == 1 or not fits:
             return 0
         seconds = self.cost.seconds(context)
         return padded - size if seconds[padded] < _WORTH_PADDING * seconds[size] else 0

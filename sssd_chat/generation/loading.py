@@ -90,7 +90,7 @@ class LoadedEngine:
         try:
             if self.cost_file is not None and self.engine.cost.is_known:
                 self.engine.cost.save(self.cost_file)
-            if self.experience_file is not None and self.target.can_verify_trees:
+            if self.experience_file is not None and self.target.shape.can_draft:
                 self._forget_what_was_forgotten(self.experience_file.parent)
                 self.experience.save(self.experience_file)
         except OSError as error:
@@ -138,7 +138,7 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
         Experience.load(experience_file) if experience_file else (Experience(), None)
     )
     engine = Engine(target, model.vocabulary, cost)
-    if target.can_verify_trees:
+    if target.shape.can_draft:
         probe(target, cost)
     return LoadedEngine(
         model,
@@ -156,7 +156,7 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
 
 def _datastore(settings: EngineSettings, model: Model, target: Target) -> Datastore | None:
     """One for each vocabulary; models that cannot be drafted for need none."""
-    if settings.datastore_folder is None or not target.can_verify_trees:
+    if settings.datastore_folder is None or not target.shape.can_draft:
         return None
     fingerprint = model.vocabulary.fingerprint
     note_model(settings.datastore_folder, fingerprint, str(model.path))

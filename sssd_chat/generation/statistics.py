@@ -6,6 +6,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
+from sssd_chat.llama.shape import DraftShape
+
+__all__ = [
+    "AnswerStatistics",
+    "Count",
+    "DraftShape",
+    "Drafting",
+    "StepStatistics",
+    "StoppedBy",
+    "ratio",
+]
+
 _Key = TypeVar("_Key")
 
 

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from sssd_chat.drafting import DraftTree
 from sssd_chat.llama.sampler import Logits
+from sssd_chat.llama.shape import DraftShape
 
 
 class SequenceState(Protocol):
@@ -20,14 +21,17 @@ State = TypeVar("State", bound=SequenceState)
 
 
 class VerifyingTarget(Protocol[State]):
-    """Reads prompts and verifies trees; see `sssd_chat.llama.target.Target` for each member."""
+    """Reads prompts and verifies drafts; see `sssd_chat.llama.target.Target` for each member."""
 
     context_length: int
-    can_verify_trees: bool
+
+    @property
+    def shape(self) -> DraftShape:
+        """What drafts may look like."""
 
     @property
     def max_draft(self) -> int:
-        """Most nodes of one batch besides the roots."""
+        """Most nodes of one draft, its padding included."""
 
     @property
     def max_leaves(self) -> int:

@@ -16,6 +16,7 @@ from sssd_chat.generation.provenance import DraftedToken
 from sssd_chat.generation.statistics import Drafting, StepStatistics, StoppedBy
 from sssd_chat.generation.target import State, VerifyingTarget
 from sssd_chat.llama.sampler import Logits, SamplerChain
+from sssd_chat.llama.shape import DraftShape
 from sssd_chat.llama.vocabulary import Vocabulary
 
 MAX_DRAFT = 128
@@ -162,11 +163,11 @@ class Writer(Generic[State]):
 
     def may_draft(self, answer: Answer) -> bool:
         """Whether drafts are possible and wanted."""
-        return self.target.can_verify_trees and answer.settings.drafting
+        return self.target.shape.can_draft and answer.settings.drafting
 
     def drafting(self, conversation: Conversation[State], answer: Answer) -> Drafting:
         """Whether drafts are in use, and if not, why."""
-        if not self.target.can_verify_trees:
+        if not self.target.shape.can_draft:
             return Drafting.IMPOSSIBLE
         if not answer.settings.drafting:
             return Drafting.OFF_BY_USER
@@ -189,4 +190,5 @@ class Writer(Generic[State]):
         budget = min(MAX_DRAFT, self.target.max_draft, room)
         if budget <= 0:
             return DraftTree()
-        return conversation.drafter.draft(budget, floor)
+        branches = self.target.shape is DraftShape.TREES
+        return conversation.drafter.draft(budget, floor, branches=branches)

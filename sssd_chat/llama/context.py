@@ -25,6 +25,8 @@ class ContextSettings:
     threads: int
     is_unified: bool
     """Whether all ids share the cells, as trees need it; otherwise each id has its part."""
+    states_kept: int
+    """Earlier versions of a recurrent state, one a token, that are kept of each conversation."""
 
 
 def make_context(model: Model, settings: ContextSettings) -> Any:
@@ -38,6 +40,7 @@ def make_context(model: Model, settings: ContextSettings) -> Any:
     params.n_threads = settings.threads
     params.n_threads_batch = settings.threads
     params.kv_unified = settings.is_unified
+    params.n_rs_seq = settings.states_kept
     params.swa_full = True
     if not model.on_gpu:
         # On a CPU flash attention makes batches slower: a quarter at 1,000 tokens of context.

@@ -36,3 +36,5 @@ class TargetSequence:
     ahead_from: int | None = None
     """Where the chunks begin that were read of a prompt that is not complete, by
     `Target.read_ahead` or by a `Target.prefill` that was stopped; None when there are none."""
+    can_go_back: int = 0
+    """Tokens that a recurrent state can take back now."""

@@ -1,15 +1,5 @@
-"""The target model with its KV cache: prompts are read, trees verified, accepted paths kept.
-
-The rules by which llama.cpp verifies a tree in one batch (llama_batch, llama_memory_*):
-
-* Every path from the root to a leaf is one sequence id; a node belongs to the ids of all leaves
-  below it, at the position of its depth. Attention then sees exactly the ancestors.
-* A sequence id must own the whole prefix before it can go on from there.
-
-The committed text owns one id, and the first leaf uses that one too. Further leaves borrow ids
-("branches") that lag behind: each remembers how much of the prefix it owns and catches up when it
-is needed again. So a step without a draft, or with a chain, costs no bookkeeping at all, and no
-step costs more than its own branches.
+"""The target model with its memory of texts: prompts are read, drafts verified, accepted paths
+kept. How a draft is put into a batch is the memory's affair: `tree_memory`, `chain_memory`.
 """
 
 from __future__ import annotations
@@ -18,23 +8,26 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
+from sssd_chat.llama.chain_memory import ChainMemory
 from sssd_chat.llama.chunks import Chunks
 from sssd_chat.llama.context import ContextSettings, make_context
+from sssd_chat.llama.memory import ROOT, Memory, Tree
 from sssd_chat.llama.model import Model
+from sssd_chat.llama.recurrent import states_kept
 from sssd_chat.llama.runtime import api, build_features, llama_version, physical_cores
 from sssd_chat.llama.sampler import Logits
-from sssd_chat.llama.sequence import Branch, TargetSequence
+from sssd_chat.llama.sequence import TargetSequence
 from sssd_chat.llama.sequence_state import Buffer, set_state, state_bytes, state_size
+from sssd_chat.llama.shape import DraftShape
+from sssd_chat.llama.tree_memory import TreeMemory
 
 DEFAULT_CONTEXT = 8192
 """Tokens of context when neither the user nor the model asks for fewer."""
 
-_ROOT = -1
 _IDS_PER_SEQUENCE = 64
 # Paths through one tree; llama.cpp keeps a row of logits for each, 0.6 MB at 150,000 tokens.
 _BATCH_TOKENS = 512
@@ -62,13 +55,6 @@ class TargetSettings:
     smaller chunks, with `read_ahead` and without."""
 
 
-class Tree(Protocol):
-    """What `Target.verify` reads of a draft; drafting's DraftTree fits."""
-
-    tokens: list[int]
-    parents: list[int]
-
-
 class Target:
     """A model together with a context in which trees can be verified."""
 
@@ -82,28 +68,36 @@ class Target:
         self.context_length = settings.context_length or usual
         """Tokens of one sequence that fit, prompt and answer together."""
         model.check_context(self.context_length, settings.sequences)
-        self.can_verify_trees = model.can_roll_back
         self._max_sequences = settings.sequences
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
-        self._ids = settings.sequences
-        if self.can_verify_trees:
-            self._ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
+        ids = settings.sequences
+        if model.can_roll_back:
+            ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
         self._context = make_context(
             model,
             ContextSettings(
                 self.context_length,
                 settings.sequences,
-                self._ids,
+                ids,
                 _BATCH_TOKENS,
                 self.threads,
-                is_unified=self.can_verify_trees,
+                is_unified=model.can_roll_back,
+                states_kept=states_kept(model.header, settings.sequences),
             ),
         )
-        self._memory = self._api.llama_get_memory(self._context)
+        self._free_ids = list(reversed(range(ids)))
+        self._memory = self._memory_of(ids // settings.sequences - 1)
         self._batch = Batch(_BATCH_TOKENS)
-        self._free_ids = list(reversed(range(self._ids)))
         self._open = 0
         self._logits_type = ctypes.c_float * model.vocabulary.size
+
+    def _memory_of(self, leaves: int) -> Memory:
+        memory = self._api.llama_get_memory(self._context)
+        if self.model.can_roll_back:
+            window = self.model.window
+            return TreeMemory(memory, self._free_ids, leaves, _BATCH_TOKENS, window)
+        # What the context really keeps, not what was asked for.
+        return ChainMemory(memory, self._api.llama_n_rs_seq(self._context))
 
     def close(self) -> None:
         """Frees the context; the model stays."""
@@ -112,14 +106,25 @@ class Target:
             self._context = None
 
     @property
+    def shape(self) -> DraftShape:
+        """What drafts may look like."""
+        return self._memory.shape
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether a text can be shortened to any length; `rewind` tells what became of it."""
+        return self.shape is DraftShape.TREES
+
+    @property
     def max_draft(self) -> int:
-        """Most nodes that a tree may have."""
-        return _BATCH_TOKENS - 1 if self.can_verify_trees else 0
+        """Most nodes that a draft may have, its padding included; 0 where there are no drafts."""
+        return self._memory.max_draft
 
     @property
     def max_leaves(self) -> int:
-        """Most leaves that the tree of one sequence may have; one more path is for padding."""
-        return self._ids // self._max_sequences - 1
+        """Most leaves that the draft of one sequence may have; where it may branch, one more path
+        is for padding."""
+        return self._memory.max_leaves
 
     @property
     def _chunk_size(self) -> int:
@@ -138,46 +143,16 @@ class Target:
 
     def close_sequence(self, sequence: TargetSequence) -> None:
         """Takes a text out of the cache."""
-        self._forget(sequence)
+        self._memory.forget(sequence)
         self._free_ids.append(sequence.id)
         self._open -= 1
-
-    def _forget(self, sequence: TargetSequence) -> None:
-        self._api.llama_memory_seq_rm(self._memory, sequence.id, -1, -1)
-        for branch in sequence.branches:
-            self._api.llama_memory_seq_rm(self._memory, branch.id, -1, -1)
-            self._free_ids.append(branch.id)
-        sequence.branches.clear()
-        sequence.used.clear()
-        sequence.tokens.clear()
-        sequence.ahead_from = None
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
         """Shortens a text to at most `length` tokens; returns the length that could be kept: 0
         where the memory cannot go back that far (recurrent state, attention window)."""
         if length >= len(sequence.tokens):
             return len(sequence.tokens)
-        remove = self._api.llama_memory_seq_rm
-        if length <= 0 or not self._window_is_whole(sequence, length):
-            self._forget(sequence)
-            return 0
-        if not remove(self._memory, sequence.id, length, -1):
-            self._forget(sequence)
-            return 0
-        for branch in sequence.branches:
-            if branch.owned > length:
-                remove(self._memory, branch.id, length, -1)
-                branch.owned = length
-        del sequence.tokens[length:]
-        return length
-
-    def _window_is_whole(self, sequence: TargetSequence, length: int) -> bool:
-        # A sliding window lets llama.cpp reuse the cells of tokens that moved out of it. A batch
-        # may free cells out of order, hence the margin of one batch.
-        if not self.model.window:
-            return True
-        first: int = self._api.llama_memory_seq_pos_min(self._memory, sequence.id)
-        return first == 0 or first + _BATCH_TOKENS <= length - self.model.window
+        return self._memory.rewind(sequence, length)
 
     # Reading a prompt
 
@@ -254,6 +229,7 @@ class Target:
         self._batch.add_run(part, position, sequence.id, last=position + len(part) == total)
         self._decode()
         sequence.tokens.extend(part)
+        self._memory.has_read(sequence, len(part))
         return len(part)
 
     # The state of a text, to be kept outside
@@ -261,8 +237,8 @@ class Target:
     @property
     def state_kind(self) -> str:
         """What a kept state depends on besides the model file: it fits contexts of this kind."""
-        shape = (self.context_length, self.can_verify_trees, self.model.on_gpu)
-        return f"{shape} {llama_version()} {build_features()}"
+        kind = (self.context_length, self.model.can_roll_back, self.model.on_gpu)
+        return f"{kind} {llama_version()} {build_features()}"
 
     def state_size(self, sequence: TargetSequence) -> int:
         """Bytes that `save_state` would give."""
@@ -276,11 +252,11 @@ class Target:
         """Makes `tokens` the text by the state that `save_state` gave for it, instead of reading
         it; False, and an empty text, when llama.cpp does not take the state. The bytes must be
         known to be whole and of this `state_kind`."""
-        self._forget(sequence)
+        self._memory.forget(sequence)
         if len(tokens) > self.context_length:
             return False
         if not set_state(self._api, self._context, sequence.id, state):
-            self._forget(sequence)
+            self._memory.forget(sequence)
             return False
         sequence.tokens.extend(tokens)
         return True
@@ -293,91 +269,21 @@ class Target:
         `padding` tokens more are put into the batch, without use but to fill it: a larger batch
         may be faster. Afterwards `logits` gives the target's logits at every node, until the next
         decode, and each sequence waits for `commit`. Returns the seconds that llama_decode took.
-        Raises ValueError for a tree with more than `max_leaves` leaves or a batch that is too
-        large, DecodeError when llama.cpp fails.
+        Raises ValueError for a draft that is not of the `shape`, that has more than `max_leaves`
+        leaves or `max_draft` nodes, or a batch that is too large; DecodeError when llama.cpp
+        fails.
         """
         self._batch.clear()
         for number, (sequence, root, tree) in enumerate(items):
-            self._add_tree(sequence, root, tree, padding if number == 0 else 0)
+            self._memory.add_draft(self._batch, sequence, root, tree, padding if number == 0 else 0)
         return self._decode()
-
-    def _add_tree(self, sequence: TargetSequence, root: int, tree: Tree, padding: int) -> None:
-        size = len(tree.tokens)
-        parents, tokens = tree.parents, tree.tokens
-        if padding:
-            # A chain of its own from the root: one more path, never accepted.
-            parents = [*parents, _ROOT, *range(size, size + padding - 1)]
-            tokens = tokens + [root] * padding
-        length = len(sequence.tokens)
-        ids, leaves = self._assign_ids(sequence, parents)
-        sequence.root, sequence.parents, sequence.nodes = root, parents, tokens
-        sequence.ids = ids
-        sequence.first_output = self._batch.add(root, length, leaves, True)
-        depths: list[int] = []
-        for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
-            depth = 1 if parent == _ROOT else depths[parent] + 1
-            depths.append(depth)
-            self._batch.add(token, length + depth, ids[node], node < size)
-
-    def _assign_ids(
-        self, sequence: TargetSequence, parents: list[int]
-    ) -> tuple[list[list[int]], list[int]]:
-        """Sequence ids of every node and of the root; branches catch up with the text."""
-        sequence.used = []
-        has_child = [False] * len(parents)
-        for parent in parents:
-            if parent != _ROOT:
-                has_child[parent] = True
-        ids: list[list[int]] = [[] for _ in parents]
-        root_ids: list[int] = []
-        leaf_number = 0
-        for node in range(len(parents) - 1, -1, -1):
-            if not has_child[node]:
-                ids[node].append(
-                    sequence.id if leaf_number == 0 else self._borrow(sequence, leaf_number - 1)
-                )
-                leaf_number += 1
-            parent = parents[node]
-            (root_ids if parent == _ROOT else ids[parent]).extend(ids[node])
-        return ids, root_ids or [sequence.id]
-
-    def _borrow(self, sequence: TargetSequence, number: int) -> int:
-        if number == len(sequence.branches):
-            if not self._free_ids:
-                raise ValueError(f"a tree may have at most {self.max_leaves} leaves")
-            sequence.branches.append(Branch(self._free_ids.pop(), 0))
-        branch = sequence.branches[number]
-        length = len(sequence.tokens)
-        if branch.owned < length:
-            self._api.llama_memory_seq_cp(
-                self._memory, sequence.id, branch.id, branch.owned, length
-            )
-            branch.owned = length
-        sequence.used.append(branch)
-        return branch.id
 
     def commit(self, sequence: TargetSequence, path: Sequence[int]) -> None:
         """Keeps the root and the nodes of `path` (indices, root's child first) of the last
         verified tree, and takes every other node out of the cache."""
-        lib, memory = self._api, self._memory
-        old = len(sequence.tokens)
-        new = old + 1 + len(path)
-        kept_ids = sequence.ids[path[-1]] if path else [sequence.id]
-        if sequence.parents:
-            if sequence.id in kept_ids:
-                lib.llama_memory_seq_rm(memory, sequence.id, new, -1)
-            else:
-                lib.llama_memory_seq_rm(memory, sequence.id, old + 1, -1)
-                lib.llama_memory_seq_cp(memory, kept_ids[0], sequence.id, old + 1, new)
-            for branch in sequence.used:
-                lib.llama_memory_seq_rm(memory, branch.id, old + 1, -1)
-                branch.owned = old + 1
-        sequence.used = []
-        sequence.tokens.append(sequence.root)
-        sequence.tokens.extend([sequence.nodes[node] for node in path])
-        sequence.parents, sequence.nodes, sequence.ids = [], [], []
+        self._memory.commit(sequence, path)
 
-    def logits(self, sequence: TargetSequence, node: int = _ROOT) -> Logits:
+    def logits(self, sequence: TargetSequence, node: int = ROOT) -> Logits:
         """The target's logits after a node of the last batch; a view, shape (vocabulary size,),
         valid until the next decode (llama_get_logits_ith)."""
         index = sequence.first_output + node + 1

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sssd_chat.llama.gguf import GgufHeader
+from sssd_chat.llama.header_keys import HeaderKeys
+from sssd_chat.llama.recurrent import shape_of, state_bytes, states_kept
+from sssd_chat.llama.shape import DraftShape
 
 _BATCH = 512
 """Tokens that the target reads at once; its working memory is made for so many."""
@@ -16,9 +19,6 @@ _CACHE_BYTES = 2
 """Half precision."""
 _WORK_BYTES = 4
 
-_RECURRENT_KEYS = ("ssm.", "wkv.", "shortconv.", "kda.")
-"""Keys of an architecture (after its name) that describe a recurrent state. Such a state cannot
-drop its last tokens, which a tree of drafts needs."""
 _WITHOUT_DECODER = ("t5", "t5encoder")
 
 
@@ -72,9 +72,9 @@ class ModelDescription:
     cache_bytes: int
     """Bytes of KV cache a token."""
     state_bytes: int
-    """Bytes of recurrent state, whatever the context."""
-    can_draft: bool
-    """Whether trees of drafts are possible."""
+    """Bytes of recurrent state, earlier versions included, whatever the context."""
+    draft_shape: DraftShape
+    """What drafts may look like."""
     licence: str | None
     """As the file states it."""
     unsuitable: str | None
@@ -94,14 +94,15 @@ class ModelDescription:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ModelDescription:
-        """What `as_json` gave. Raises KeyError or TypeError when it is something else."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        """What `as_json` gave. Raises KeyError, TypeError or ValueError when it is something
+        else."""
+        known = {field.name: values[field.name] for field in fields(cls)}
+        return cls(**known | {"draft_shape": DraftShape(known["draft_shape"])})
 
 
 def describe(header: GgufHeader) -> ModelDescription:
     """The description of a model whose header was read."""
-    own = _Keys(header)
-    recurrent = any(own.any_with(key) for key in _RECURRENT_KEYS)
+    own = HeaderKeys(header)
     return ModelDescription(
         title=_text(header, "general.name"),
         architecture=header.architecture,
@@ -119,43 +120,14 @@ def describe(header: GgufHeader) -> ModelDescription:
         heads=max(own.each_layer("attention.head_count")),
         width=own.number("embedding_length"),
         cache_bytes=_cache_bytes(own),
-        state_bytes=_state_bytes(own) if recurrent else 0,
-        can_draft=not recurrent,
+        state_bytes=(1 + states_kept(header, 1)) * state_bytes(header),
+        draft_shape=shape_of(header),
         licence=_licence(header),
         unsuitable=_unsuitable(header, own),
     )
 
 
-class _Keys:
-    """The metadata of the architecture; a number that is missing, or is none, is 0."""
-
-    def __init__(self, header: GgufHeader) -> None:
-        self._metadata = header.metadata
-        self._prefix = f"{header.architecture}."
-
-    def get(self, key: str) -> object:
-        return self._metadata.get(self._prefix + key)
-
-    def any_with(self, beginning: str) -> bool:
-        return any(key.startswith(self._prefix + beginning) for key in self._metadata)
-
-    def number(self, key: str) -> int:
-        return _count(self.get(key))
-
-    def each_layer(self, key: str) -> list[int]:
-        """One value a layer, for a key that may hold one for all of them."""
-        layers = min(max(1, self.number("block_count")), 4096)
-        value = self.get(key)
-        if isinstance(value, tuple):
-            return [_count(one) for one in value[:layers]] or [0]
-        return [_count(value)] * layers
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _cache_bytes(own: _Keys) -> int:
+def _cache_bytes(own: HeaderKeys) -> int:
     """Bytes of KV cache a token, over all layers that have one. Windowed layers count in full: the
     target keeps all their tokens, so that drafts can be taken back."""
     heads = own.each_layer("attention.head_count")
@@ -174,17 +146,6 @@ def _cache_bytes(own: _Keys) -> int:
     return sum(key_heads) * (key + (value or usual)) * _CACHE_BYTES
 
 
-def _state_bytes(own: _Keys) -> int:
-    """Bytes of the recurrent state of all layers, of the kinds that llama.cpp knows."""
-    width = own.number("embedding_length")
-    inner, state = own.number("ssm.inner_size"), own.number("ssm.state_size")
-    convolution = inner + 2 * own.number("ssm.group_count") * state
-    a_layer = state * inner + max(0, own.number("ssm.conv_kernel") - 1) * convolution
-    a_layer += width * (own.number("wkv.head_size") + 2) if own.number("wkv.head_size") else 0
-    a_layer += max(0, own.number("shortconv.l_cache") - 1) * width
-    return own.number("block_count") * a_layer * _WORK_BYTES
-
-
 def _tokenizer(header: GgufHeader) -> str | None:
     kind = _text(header, "tokenizer.ggml.model")
     rules = _text(header, "tokenizer.ggml.pre")
@@ -198,7 +159,7 @@ def _licence(header: GgufHeader) -> str | None:
     return named if named and short in (None, "other") else short
 
 
-def _unsuitable(header: GgufHeader, own: _Keys) -> str | None:
+def _unsuitable(header: GgufHeader, own: HeaderKeys) -> str | None:
     kind = _text(header, "general.type")
     if header.architecture == "clip" or kind == "mmproj":
         return "is the part of another model that sees or hears, not a chat model"

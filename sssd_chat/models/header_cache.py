@@ -14,7 +14,7 @@ from sssd_chat.files import write_atomically
 from sssd_chat.llama.gguf import ModelFileError, read_header
 from sssd_chat.models.description import ModelDescription, describe
 
-_VERSION = 1
+_VERSION = 2
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Name, size in bytes and time of change (ns) of each file of a model."""
@@ -48,7 +48,7 @@ class HeaderCache:
         files = [list(one) for one in stamp]
         known = self._known.get(key)
         if known is not None and known.get("files") == files:
-            with contextlib.suppress(KeyError, TypeError):
+            with contextlib.suppress(KeyError, TypeError, ValueError):
                 reading = _as_reading(known)
                 self._used[key] = dict(known)
                 return reading

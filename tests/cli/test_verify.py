@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_ask import run
-from tests.tiny_models import CHATML_TEMPLATE, TREE_ARCHITECTURES, Architecture, tiny_model
+from tests.tiny_models import CHATML_TEMPLATE, DRAFTED_ARCHITECTURES, Architecture, tiny_model
 
 
 def verify(model: Path, *words: str) -> tuple[int, list[str], str]:
@@ -13,7 +13,7 @@ def verify(model: Path, *words: str) -> tuple[int, list[str], str]:
     return result.returncode, result.stdout.splitlines(), result.stderr
 
 
-@pytest.mark.parametrize("architecture", TREE_ARCHITECTURES)
+@pytest.mark.parametrize("architecture", DRAFTED_ARCHITECTURES)
 def test_both_ways_of_choosing_are_compared(models: Path, architecture: Architecture) -> None:
     model = tiny_model(models, architecture, chat_template=CHATML_TEMPLATE)
     code, lines, error = verify(model, "the cat and the dog and the cat", "--max-tokens", "60")

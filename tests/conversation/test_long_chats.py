@@ -15,7 +15,7 @@ from sssd_chat.generation.engine import Generation, GenerationSettings, PromptTo
 from sssd_chat.generation.loading import LoadedEngine
 from sssd_chat.generation.statistics import StoppedBy
 from tests.conftest import LoadTiny
-from tests.tiny_models import CHATML_TEMPLATE, PLAIN_ARCHITECTURES, Architecture
+from tests.tiny_models import CHATML_TEMPLATE, RECURRENT_ARCHITECTURES, Architecture
 
 SETTINGS = ChatSettings(generation=GenerationSettings(max_tokens=40))
 
@@ -213,7 +213,7 @@ def test_a_short_chat_is_not_kept(load_tiny: LoadTiny, states: StateCache) -> No
 
 
 @pytest.mark.parametrize("change", ["text", "system", "context", "fewer turns"])
-@pytest.mark.parametrize("architecture", [Architecture.LLAMA, *PLAIN_ARCHITECTURES])
+@pytest.mark.parametrize("architecture", [Architecture.LLAMA, *RECURRENT_ARCHITECTURES])
 def test_a_state_that_no_longer_agrees_is_not_used(
     load_tiny: LoadTiny, states: StateCache, change: str, architecture: Architecture
 ) -> None:

@@ -13,7 +13,7 @@ from sssd_chat.generation.engine import Engine, GenerationSettings
 from sssd_chat.llama.sampler import Logits, SamplerSettings
 from tests.conftest import LoadTiny
 from tests.generation.toy import RandomDrafter, ToyState, ToyTarget, ToyVocabulary, greedy_oracle
-from tests.tiny_models import TREE_ARCHITECTURES, Architecture
+from tests.tiny_models import DRAFTED_ARCHITECTURES, Architecture
 
 GREEDY = GenerationSettings(max_tokens=80)
 SAMPLED = replace(GREEDY, sampler=SamplerSettings(temperature=1.0, seed=3))
@@ -91,7 +91,7 @@ def test_stopping_gives_no_result() -> None:
     assert result is None
 
 
-@pytest.mark.parametrize("architecture", TREE_ARCHITECTURES)
+@pytest.mark.parametrize("architecture", DRAFTED_ARCHITECTURES)
 @pytest.mark.parametrize("settings", [GREEDY, SAMPLED])
 def test_the_real_engine_is_lossless(
     load_tiny: LoadTiny, architecture: Architecture, settings: GenerationSettings

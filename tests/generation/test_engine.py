@@ -19,6 +19,7 @@ from sssd_chat.generation.engine import (
 )
 from sssd_chat.generation.statistics import Drafting, StoppedBy
 from sssd_chat.llama.sampler import SamplerSettings
+from sssd_chat.llama.shape import DraftShape
 from tests.generation.toy import RandomDrafter, ToyState, ToyTarget, ToyVocabulary, greedy_oracle
 
 SETTINGS = GenerationSettings(max_tokens=60)
@@ -183,7 +184,7 @@ def test_without_anything_tested_the_rate_is_unknown() -> None:
 class _TwoNodes(RandomDrafter):
     """Drafts the next two tokens, always."""
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         first, second = self.oracle(self.text)[:2]
         return DraftTree([first, second], [-1, 0], [0.99, 0.98], ["x", "x"])
 
@@ -352,7 +353,7 @@ def test_drafts_switched_on_in_the_middle_know_the_text() -> None:
 class _Hopeless(RandomDrafter):
     """Drafts what is never right, and is sure of it."""
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         right = self.oracle(self.text)[0]
         return DraftTree([(right + 1) % self.size], [-1], [0.99], ["x"])
 
@@ -380,7 +381,7 @@ def test_a_drafter_that_only_costs_is_put_to_rest_and_knows_the_text_when_it_wak
 
 def test_a_target_without_trees_is_decoded_plainly_and_says_so() -> None:
     engine = make_engine()
-    engine.target.can_verify_trees = False
+    engine.target.shape = DraftShape.NONE
     generation = write(engine, [1, 2], SETTINGS, random_drafter(engine, 1))
     assert generation.statistics.drafted == 0
     assert generation.statistics.drafting is Drafting.IMPOSSIBLE

@@ -10,6 +10,7 @@ import numpy as np
 
 from sssd_chat.drafting import ROOT, DraftTree, ObservedStep
 from sssd_chat.llama.sampler import Logits
+from sssd_chat.llama.shape import DraftShape
 from tests.trees import random_tree
 
 END = 0
@@ -42,7 +43,7 @@ class ToyVocabulary:
 class ToyTarget:
     """Checks, besides, that the engine keeps to the rules of a target."""
 
-    can_verify_trees = True
+    shape = DraftShape.TREES
 
     def __init__(self, size: int, context: int = 1000, seed: int = 0, sharpness: float = 2.0):
         self.size = size
@@ -120,7 +121,7 @@ class RandomDrafter:
     def begin(self, tokens: Sequence[int]) -> None:
         self.text = list(tokens)
 
-    def draft(self, budget: int, floor: float = 0.0) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         count = min(budget, self.rng.choice([0, 1, 4, 15]))
         tree = random_tree(self.rng, count, self.size, self.oracle(self.text), 0.7)
         # High probabilities, so that the plan sends what was drafted.

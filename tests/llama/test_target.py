@@ -9,9 +9,17 @@ import pytest
 
 from sssd_chat.drafting import ROOT, DraftTree
 from sssd_chat.errors import UserError
-from sssd_chat.llama.sequence import TargetSequence
-from sssd_chat.llama.target import Target
+from sssd_chat.llama.shape import DraftShape
 from tests.conftest import LoadTiny
+from tests.llama.decoding import (
+    FLIP,
+    ROUNDING,
+    Reports,
+    check_rounding,
+    distances,
+    plain_run,
+    walk,
+)
 from tests.tiny_models import (
     PLAIN_ARCHITECTURES,
     SLIDING_WINDOW,
@@ -19,77 +27,6 @@ from tests.tiny_models import (
     Architecture,
 )
 from tests.trees import random_tree
-
-ROUNDING = 0.15
-"""Batched kernels round differently; a token too many or too few moves logits by 1 and more in
-these models (0.09 at the very least for a far token)."""
-FLIP = 1.5
-"""Where rounding decides between two experts, the logits of that place jump, in a mixture of
-experts alone and hardly ever."""
-
-
-def check_rounding(differences: list[float], architecture: Architecture) -> None:
-    """What differs is rounding: always, or but for a rare flip of an expert."""
-    if architecture is Architecture.QWEN3MOE:
-        flips = sum(difference >= ROUNDING for difference in differences)
-        assert flips <= 1 + len(differences) // 200
-        assert max(differences) < FLIP
-    else:
-        assert max(differences) < ROUNDING
-
-
-def plain_run(
-    target: Target, sequence: TargetSequence, prompt: list[int], count: int
-) -> tuple[list[int], list[np.ndarray]]:
-    """Greedy decoding one token at a time: the tokens, and the logits that gave each."""
-    target.rewind(sequence, 0)
-    target.prefill(sequence, prompt)
-    logits = [target.logits(sequence).copy()]
-    tokens = [int(logits[0].argmax())]
-    while len(tokens) < count:
-        target.verify([(sequence, tokens[-1], DraftTree())])
-        logits.append(target.logits(sequence).copy())
-        tokens.append(int(logits[-1].argmax()))
-        target.commit(sequence, [])
-    return tokens, logits
-
-
-def walk(tree: DraftTree, truth: list[int]) -> list[int]:
-    """The nodes of the tree that agree with the true continuation."""
-    path: list[int] = []
-    parent = ROOT
-    for token in truth:
-        children = [
-            node
-            for node in range(len(tree))
-            if tree.parents[node] == parent and tree.tokens[node] == token
-        ]
-        if not children:
-            break
-        parent = children[0]
-        path.append(parent)
-    return path
-
-
-class Reports:
-    """Keeps what a progress callback is told."""
-
-    def __init__(self) -> None:
-        self.seen: list[int] = []
-
-    def __call__(self, done: int) -> bool:
-        self.seen.append(done)
-        return True
-
-
-def distances(
-    target: Target, sequence: TargetSequence, path: list[int], expected: list[np.ndarray]
-) -> list[float]:
-    """How far root and accepted nodes are from what plain decoding saw."""
-    return [
-        float(np.abs(target.logits(sequence, node) - logits).max())
-        for node, logits in zip([ROOT, *path], expected, strict=False)
-    ]
 
 
 @pytest.mark.parametrize("architecture", TREE_ARCHITECTURES)
@@ -189,7 +126,7 @@ def test_sequences_in_one_batch_give_what_each_gives_alone(
     assert target.open_sequence().tokens == []
 
 
-@pytest.mark.parametrize("architecture", [*TREE_ARCHITECTURES, *PLAIN_ARCHITECTURES])
+@pytest.mark.parametrize("architecture", [*Architecture])
 def test_a_prompt_is_read_again_only_where_it_differs(
     load_tiny: LoadTiny, architecture: Architecture
 ) -> None:
@@ -297,11 +234,11 @@ def test_reading_stops_between_chunks_and_goes_on_later(load_tiny: LoadTiny) -> 
 
 
 @pytest.mark.parametrize("architecture", PLAIN_ARCHITECTURES)
-def test_models_with_a_recurrent_state_take_no_trees(
+def test_a_recurrent_state_that_cannot_go_back_takes_no_drafts(
     load_tiny: LoadTiny, architecture: Architecture
 ) -> None:
     target = load_tiny(architecture).target
-    assert not target.can_verify_trees
+    assert target.shape is DraftShape.NONE
     assert target.max_draft == 0
 
 

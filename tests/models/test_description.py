@@ -6,6 +6,7 @@ import pytest
 
 from sssd_chat.llama.gguf import GgufHeader, MetadataValue, read_header
 from sssd_chat.llama.model import Model
+from sssd_chat.llama.shape import DraftShape
 from sssd_chat.models.description import ModelDescription, describe
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 
@@ -19,7 +20,7 @@ def test_the_header_tells_what_llama_cpp_finds(models: Path, architecture: Archi
         assert told.parameters == model.parameters
         assert told.trained_context == model.trained_context == 1000
         assert told.vocabulary_size == model.vocabulary.size
-        assert told.can_draft == model.can_roll_back
+        assert (told.draft_shape is DraftShape.TREES) == model.can_roll_back
         assert told.title == model.name
         if architecture not in (Architecture.MAMBA, Architecture.LFM2):
             assert told.cache_bytes * 100 == model.context_bytes(100)
@@ -69,11 +70,22 @@ def test_layers_without_keys_take_no_cache() -> None:
     assert described(usual).cache_bytes == 2 * full
 
 
-@pytest.mark.parametrize("key", ["x.ssm.state_size", "x.wkv.head_size", "x.shortconv.l_cache"])
-def test_a_recurrent_state_makes_trees_impossible(key: str) -> None:
-    model = described({key: 4, "block_count": 2, "embedding_length": 8, "x.ssm.inner_size": 8})
-    assert not model.can_draft
-    assert model.memory(8).context == model.state_bytes
+@pytest.mark.parametrize(
+    ("architecture", "key", "states"),
+    [
+        ("mamba", "ssm.state_size", 1),
+        ("rwkv7", "wkv.head_size", 1),
+        ("lfm2", "shortconv.l_cache", 9),
+    ],
+)
+def test_a_recurrent_state_takes_the_same_at_any_context(
+    architecture: str, key: str, states: int
+) -> None:
+    keys = {f"{architecture}.{key}": 4, "block_count": 2, "embedding_length": 8}
+    model = described(keys | {f"{architecture}.ssm.inner_size": 8}, architecture)
+    assert model.draft_shape is (DraftShape.NONE if states == 1 else DraftShape.CHAINS)
+    assert model.memory(8).context == model.memory(800).context == model.state_bytes
+    assert model.state_bytes % states == 0 < model.state_bytes
 
 
 def test_odd_values_cost_that_value(models: Path) -> None:

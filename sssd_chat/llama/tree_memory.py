@@ -1,0 +1,153 @@
+"""The memory of models that have attention alone: any tree can be verified in one batch.
+
+The rules of llama.cpp (llama_batch, llama_memory_*):
+
+* Every path from the root to a leaf is one sequence id; a node belongs to the ids of all leaves
+  below it, at the position of its depth. Attention then sees exactly the ancestors.
+* A sequence id must own the whole prefix before it can go on from there.
+
+The committed text owns one id, and the first leaf uses that one too. Further leaves borrow ids
+("branches") that lag behind: each remembers how much of the prefix it owns and catches up when it
+is needed again. So a step without a draft, or with a chain, costs no bookkeeping at all, and no
+step costs more than its own branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sssd_chat.llama.batch import Batch
+from sssd_chat.llama.memory import ROOT, Tree, erase, keep_path
+from sssd_chat.llama.runtime import api
+from sssd_chat.llama.sequence import Branch, TargetSequence
+from sssd_chat.llama.shape import DraftShape
+
+
+class TreeMemory:
+    """See `sssd_chat.llama.memory.Memory` for the members without a docstring."""
+
+    shape = DraftShape.TREES
+
+    def __init__(
+        self, memory: Any, free_ids: list[int], leaves: int, batch_tokens: int, window: int
+    ) -> None:
+        """`memory` is the llama_memory_t. Branches are taken from `free_ids`, `leaves` at most for
+        one text. `window` is the size of the model's attention window, 0 for none."""
+        self.max_leaves = leaves
+        self.max_draft = batch_tokens - 1
+        self._lib = api()
+        self._memory = memory
+        self._free_ids = free_ids
+        self._batch_tokens = batch_tokens
+        self._window = window
+
+    def forget(self, sequence: TargetSequence) -> None:
+        """See Memory."""
+        erase(self._lib, self._memory, sequence.id, -1)
+        for branch in sequence.branches:
+            erase(self._lib, self._memory, branch.id, -1)
+            self._free_ids.append(branch.id)
+        sequence.branches.clear()
+        sequence.used.clear()
+        sequence.tokens.clear()
+        sequence.ahead_from = None
+
+    def rewind(self, sequence: TargetSequence, length: int) -> int:
+        """See Memory."""
+        possible = length > 0 and self._window_is_whole(sequence, length)
+        if not possible or not erase(self._lib, self._memory, sequence.id, length):
+            self.forget(sequence)
+            return 0
+        for branch in sequence.branches:
+            if branch.owned > length:
+                erase(self._lib, self._memory, branch.id, length)
+                branch.owned = length
+        del sequence.tokens[length:]
+        return length
+
+    def _window_is_whole(self, sequence: TargetSequence, length: int) -> bool:
+        # A sliding window lets llama.cpp reuse the cells of tokens that moved out of it. A batch
+        # may free cells out of order, hence the margin of one batch.
+        if not self._window:
+            return True
+        first: int = self._lib.llama_memory_seq_pos_min(self._memory, sequence.id)
+        return first == 0 or first + self._batch_tokens <= length - self._window
+
+    def has_read(self, sequence: TargetSequence, count: int) -> None:
+        """See Memory: nothing to note."""
+
+    def add_draft(
+        self, batch: Batch, sequence: TargetSequence, root: int, tree: Tree, padding: int
+    ) -> None:
+        """See Memory. Raises ValueError for a tree with more than `max_leaves` leaves."""
+        size = len(tree.tokens)
+        parents, tokens = tree.parents, tree.tokens
+        if padding:
+            # A chain of its own from the root: one more path, never accepted.
+            parents = [*parents, ROOT, *range(size, size + padding - 1)]
+            tokens = tokens + [root] * padding
+        length = len(sequence.tokens)
+        ids, leaves = self._assign_ids(sequence, parents)
+        sequence.root, sequence.parents, sequence.nodes = root, parents, tokens
+        sequence.ids = ids
+        sequence.first_output = batch.add(root, length, leaves, True)
+        depths: list[int] = []
+        for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
+            depth = 1 if parent == ROOT else depths[parent] + 1
+            depths.append(depth)
+            batch.add(token, length + depth, ids[node], node < size)
+
+    def _assign_ids(
+        self, sequence: TargetSequence, parents: list[int]
+    ) -> tuple[list[list[int]], list[int]]:
+        """Sequence ids of every node and of the root; branches catch up with the text."""
+        sequence.used = []
+        has_child = [False] * len(parents)
+        for parent in parents:
+            if parent != ROOT:
+                has_child[parent] = True
+        ids: list[list[int]] = [[] for _ in parents]
+        root_ids: list[int] = []
+        leaf_number = 0
+        for node in range(len(parents) - 1, -1, -1):
+            if not has_child[node]:
+                ids[node].append(
+                    sequence.id if leaf_number == 0 else self._borrow(sequence, leaf_number - 1)
+                )
+                leaf_number += 1
+            parent = parents[node]
+            (root_ids if parent == ROOT else ids[parent]).extend(ids[node])
+        return ids, root_ids or [sequence.id]
+
+    def _borrow(self, sequence: TargetSequence, number: int) -> int:
+        if number == len(sequence.branches):
+            if not self._free_ids:
+                raise ValueError(f"a tree may have at most {self.max_leaves} leaves")
+            sequence.branches.append(Branch(self._free_ids.pop(), 0))
+        branch = sequence.branches[number]
+        length = len(sequence.tokens)
+        if branch.owned < length:
+            self._lib.llama_memory_seq_cp(
+                self._memory, sequence.id, branch.id, branch.owned, length
+            )
+            branch.owned = length
+        sequence.used.append(branch)
+        return branch.id
+
+    def commit(self, sequence: TargetSequence, path: Sequence[int]) -> None:
+        """See Memory."""
+        old = len(sequence.tokens)
+        new = old + 1 + len(path)
+        kept_ids = sequence.ids[path[-1]] if path else [sequence.id]
+        if sequence.parents:
+            if sequence.id in kept_ids:
+                erase(self._lib, self._memory, sequence.id, new)
+            else:
+                erase(self._lib, self._memory, sequence.id, old + 1)
+                self._lib.llama_memory_seq_cp(self._memory, kept_ids[0], sequence.id, old + 1, new)
+            for branch in sequence.used:
+                erase(self._lib, self._memory, branch.id, old + 1)
+                branch.owned = old + 1
+        sequence.used = []
+        keep_path(sequence, path)
