@@ -41,7 +41,7 @@ def _typed(content: dict[str, Any], file: Path) -> Config:
     notices = [
         f"{file}: {_unknown_section(name)}"
         for name in content
-        if name not in map(section_name, sections())
+        if name not in ("keys", *map(section_name, sections()))
     ]
     config = Config()
     for section in sections():
@@ -62,7 +62,22 @@ def _typed(content: dict[str, Any], file: Path) -> Config:
                 notices.append(f"{file}: {_wrong_value(setting, values[key], error)}")
         section_values = replace(getattr(config, section.name), **good)
         config = replace(config, **{section.name: section_values})
+    keys, wrong = _keys(content.get("keys", {}), file)
+    config, notices = replace(config, keys=keys), notices + wrong
     return replace(config, notices=tuple(notices))
+
+
+def _keys(values: object, file: Path) -> tuple[dict[str, str], list[str]]:
+    """The keys that the user changed, and a sentence for each that is no text."""
+    if not isinstance(values, dict):
+        return {}, [f"{file}: keys has to be a section, [keys]; the usual keys count."]
+    good = {name: keys for name, keys in values.items() if isinstance(keys, str)}
+    wrong = [
+        f"{file}: keys.{name} is {keys!r}, expected text; its own key counts."
+        for name, keys in values.items()
+        if name not in good
+    ]
+    return good, wrong
 
 
 def _wrong_value(setting: Setting, value: object, error: ValueError) -> str:

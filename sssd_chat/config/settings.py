@@ -6,7 +6,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,8 +102,14 @@ class Config:
     state_cache: StateCacheConfig = StateCacheConfig()
     imports: ImportConfig = ImportConfig()
     screen: ScreenConfig = ScreenConfig()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys of the chat that the user changed, by the name of what they do; not looked at here."""
     notices: tuple[str, ...] = ()
     """What is wrong with the file, a sentence for each; to be told to the user."""
+
+
+_NO_SECTIONS = frozenset({"keys", "notices"})
+"""What `Config` holds beside the sections of settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ def all_settings() -> Iterator[Setting]:
 
 def sections() -> list[dataclasses.Field[Any]]:
     """The sections, as fields of `Config`."""
-    return [section for section in dataclasses.fields(Config) if section.name != "notices"]
+    return [section for section in dataclasses.fields(Config) if section.name not in _NO_SECTIONS]
 
 
 def section_name(section: dataclasses.Field[Any]) -> str:

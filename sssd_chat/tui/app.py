@@ -19,10 +19,12 @@ from textual.screen import Screen
 from sssd_chat.config import Config
 from sssd_chat.conversation.events import ChatBackend
 from sssd_chat.text import for_display
-from sssd_chat.tui.actions import ACTIONS
+from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
+from sssd_chat.tui.keymap import keymap_of
+from sssd_chat.tui.screens.action_screen import ActionScreen, bind
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
-_TEXTUAL_COMMANDS = frozenset({"Theme", "Quit", "Screenshot"})
+_TEXTUAL_COMMANDS = frozenset({"Theme", "Screenshot"})
 _SWITCH_SECONDS = 0.0005
 _SIGNALLED = 128
 """Exit codes from here on say which signal ended the program."""
@@ -47,6 +49,8 @@ class ChatApp(App[None]):
         self._problem = problem
         self._config = config or Config()
         self._failed = False
+        self.keymap, self._key_notices = keymap_of(self._config.keys)
+        bind(self, EVERYWHERE_ACTIONS, self.keymap)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
@@ -54,7 +58,8 @@ class ChatApp(App[None]):
     def on_mount(self) -> None:
         """Shows the chat, or what to do without a model."""
         self._leave_on_signals()
-        notices = [*self._config.notices, *self._choose_theme(self._config.screen.theme)]
+        themes = self._choose_theme(self._config.screen.theme)
+        notices = [*self._config.notices, *self._key_notices, *themes]
         self.push_screen(self._first_screen())
         for notice in notices:
             self.notify(for_display(notice), severity="warning", markup=False, timeout=15)
@@ -92,15 +97,25 @@ class ChatApp(App[None]):
         return extra_colours(self.current_theme)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the chat that applies now, then those of Textual that make sense here."""
-        if self._backend is not None:
-            for action in ACTIONS:
-                if action.in_palette and screen.check_action(action.name, ()):
-                    run = getattr(screen, f"action_{action.name}")
+        """Every action that applies now, then those of Textual that make sense here."""
+        own = screen.ACTIONS if isinstance(screen, ActionScreen) else ()
+        for node, actions in ((screen, own), (self, EVERYWHERE_ACTIONS)):
+            for action in actions:
+                run = getattr(node, f"action_{action.name}", None)
+                if action.in_palette and run and node.check_action(action.name, ()):
                     yield SystemCommand(action.title, action.help, run)
         for command in super().get_system_commands(screen):
             if command.title in _TEXTUAL_COMMANDS:
                 yield command
+
+    def action_help(self) -> None:
+        """Shows the keys and the meaning of the numbers, or closes them."""
+        from sssd_chat.tui.screens.help import HelpScreen
+
+        if isinstance(self.screen, HelpScreen):
+            self.pop_screen()
+        else:
+            self.push_screen(HelpScreen())
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copies by escape sequence, and with the desktop's own program where there is one."""

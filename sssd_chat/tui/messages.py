@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from sssd_chat.tui.actions import Action
+
 
 @dataclass
 class QuestionEntered(Message):
@@ -16,16 +18,19 @@ class QuestionEntered(Message):
 
 
 @dataclass
-class AttachWanted(Message):
-    """The user wants a document to go along with the next question."""
+class CommandEntered(Message):
+    """The user typed a command instead of a question."""
 
-    path: str
-    """As it was typed; empty when nothing was."""
+    action: Action
+    argument: str
+    """What followed the command; empty when nothing did."""
 
 
 @dataclass
-class DetachWanted(Message):
-    """The user wants no document to go along."""
+class CommandUnknown(Message):
+    """The user typed what looks like a command, and there is none of the name."""
+
+    command: str
 
 
 @dataclass

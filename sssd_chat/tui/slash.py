@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from textual.message import Message
+from sssd_chat.tui.actions import ALL_ACTIONS, Action
 
-from sssd_chat.tui.messages import AttachWanted, DetachWanted
-
-_COMMAND = re.compile(r"/(attach|detach)(?:[ \t]+(\S.*?))?\s*", re.DOTALL)
+_COMMAND = re.compile(r"(/[a-z]+)(?:[ \t]+(\S.*?))?\s*", re.DOTALL)
 _QUOTES = ("'", '"')
 
-COMMANDS = (
-    ("/attach PATH", "The document goes along with the next question"),
-    ("/detach", "No document does"),
-)
-"""As the help shows them."""
+COMMANDS: Mapping[str, Action] = {
+    action.command: action
+    for action in sorted(ALL_ACTIONS, key=lambda action: action.command)
+    if action.slash
+}
+"""By what is typed for them, in alphabetical order."""
 
 
-def command_in(text: str) -> Message | None:
-    """The command that a text is; None for a question."""
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A text that is a command, or looks like one."""
+
+    command: str
+    """With its slash."""
+    argument: str
+
+    @property
+    def action(self) -> Action | None:
+        """What it stands for; None when there is no such command."""
+        return COMMANDS.get(self.command)
+
+
+def command_in(text: str) -> Typed | None:
+    """The command that a text is, also when it is not known; None for a question.
+
+    A text of several lines is a question, and so is one whose first word has a second slash, or
+    that begins with a space."""
     found = _COMMAND.fullmatch(text)
-    if found is None or (found[2] is not None and "\n" in found[2]):
+    if found is None or "\n" in (found[2] or ""):
         return None
-    return AttachWanted(typed_path(found[2] or "")) if found[1] == "attach" else DetachWanted()
+    return Typed(found[1], found[2] or "")
 
 
 def typed_path(words: str) -> str:

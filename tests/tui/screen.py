@@ -47,6 +47,11 @@ def shows(pilot: Pilot[None], text: str) -> bool:
     return any(text in line for line in lines(pilot))
 
 
+def told(pilot: Pilot[None], text: str) -> bool:
+    """Whether a notice with this text is shown; on the screen it may be wrapped."""
+    return any(text in notice.message for notice in pilot.app._notifications)
+
+
 async def ask(pilot: Pilot[None], backend: FakeBackend, text: str = "hi") -> None:
     """Types a question and sends it."""
     asked = len(backend.asked)

@@ -9,11 +9,11 @@ from sssd_chat.conversation.events import (
     Attached,
     AttachmentsChanged,
 )
-from sssd_chat.tui.messages import AttachWanted, DetachWanted
-from sssd_chat.tui.slash import command_in
+from sssd_chat.tui.actions import action_called
+from sssd_chat.tui.slash import command_in, typed_path
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, opened, shown_turn, wait_until
-from tests.tui.screen import ask, prompt, shows
+from tests.tui.screen import ask, prompt, shows, told
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,12 @@ from tests.tui.screen import ask, prompt, shows
 )
 def test_commands(text: str, path: str) -> None:
     found = command_in(text)
-    assert isinstance(found, AttachWanted) and found.path == path
+    assert found is not None and found.action is action_called("attach")
+    assert typed_path(found.argument) == path
 
 
 @pytest.mark.parametrize(
-    "text", ["attach it", "/attachment", "/attach a\nand more", "say /attach x", "/usr/bin", "/"]
+    "text", ["attach it", " /attach", "/attach a\nand more", "say /attach x", "/usr/bin", "/"]
 )
 def test_questions(text: str) -> None:
     assert command_in(text) is None
@@ -75,7 +76,18 @@ async def test_without_a_path_it_asks_for_one(open_chat: OpenChat, backend: Fake
         await wait_until(pilot, lambda: shows(pilot, "Which document?"))
         await pilot.press(*"/detach", "enter")
         await wait_until(pilot, lambda: backend.detached == 1)
-        assert isinstance(command_in("/detach "), DetachWanted)
+        assert backend.attached == [] and prompt(pilot).text == ""
+
+
+async def test_a_command_that_there_is_not_stays_in_the_prompt(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await pilot.press(*"/atach", "space", "x", "enter")
+        await wait_until(pilot, lambda: told(pilot, "did you mean /attach?"))
+        assert prompt(pilot).text == "/atach x" and backend.asked == []
+        await pilot.press("home", "space", "enter")
+        await wait_until(pilot, lambda: backend.asked == [" /atach x"])
 
 
 async def test_a_restored_question_shows_a_line_for_a_document(

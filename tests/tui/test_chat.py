@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 from textual.command import CommandPalette
+from textual.widgets import Static
 
 from sssd_chat.conversation.events import (
     Drafting,
@@ -14,7 +15,7 @@ from sssd_chat.conversation.events import (
     ModelReady,
     StoppedBy,
 )
-from sssd_chat.tui.actions import ACTIONS
+from sssd_chat.tui.actions import ALL_ACTIONS, CHAT_ACTIONS
 from sssd_chat.tui.app import ChatApp
 from sssd_chat.tui.screens.confirm import ConfirmScreen
 from sssd_chat.tui.screens.help import HelpScreen
@@ -129,10 +130,10 @@ async def test_copy_takes_the_last_answer_without_control_characters(
     open_chat: OpenChat, backend: FakeBackend
 ) -> None:
     async with open_chat() as pilot:
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/copy", "enter")
         await wait_until(pilot, lambda: shows(pilot, "no answer to copy"))
         await ask_and_answer(pilot, backend, "first", "**kept** as \x1bMarkdown")
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/copy", "enter")
         await wait_until(pilot, lambda: pilot.app.clipboard == "**kept** as Markdown")
 
 
@@ -150,8 +151,10 @@ async def test_help_names_every_key(open_chat: OpenChat) -> None:
     async with open_chat(size=(120, 60)) as pilot:
         await pilot.press("f1")
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        for action in ACTIONS:
-            assert shows(pilot, action.title), action
+        text = "\n".join(str(row.render()) for row in pilot.app.screen.query(Static))
+        for action in ALL_ACTIONS:
+            if action.keys or action.slash:
+                assert action.title in text, action
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(pilot.app.screen, HelpScreen))
 
@@ -162,7 +165,12 @@ async def test_every_palette_action_runs(open_chat: OpenChat, backend: FakeBacke
         assert "Stop the answer" not in commands, "nothing to stop now"
         await ask(pilot, backend)
         commands = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
-        assert {action.title for action in ACTIONS if action.in_palette} <= commands
+        titles = {
+            action.title
+            for action in CHAT_ACTIONS
+            if action.in_palette and hasattr(pilot.app.screen, f"action_{action.name}")
+        }
+        assert titles <= commands
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
         await pilot.press(*"stop the")
@@ -240,7 +248,7 @@ async def test_an_answer_of_nobody_known_is_an_answer_all_the_same() -> None:
     async with ChatApp(backend).run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: shows(pilot, "Because."))
         assert shows(pilot, "Assistant") and not shows(pilot, "**")
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/copy", "enter")
         await wait_until(pilot, lambda: pilot.app.clipboard == "**Because.**")
 
 

@@ -42,7 +42,7 @@ async def test_thinking_is_folded_while_it_is_written_and_afterwards(
         assert source(answers(pilot)[0]) == "The answer."
         await pilot.press("ctrl+r")
         await wait_until(pilot, lambda: not shows(pilot, "first I look"))
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/copy", "enter")
         await wait_until(pilot, lambda: pilot.app.clipboard == "The answer.")
 
 

@@ -11,7 +11,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from sssd_chat.tui.actions import ACTIONS, APP_KEYS, PROMPT_KEYS
+from sssd_chat.tui.actions import ALL_ACTIONS, FIXED_KEYS, Action, Group
+from sssd_chat.tui.keymap import Keymap, keymap_of_app
 from sssd_chat.tui.slash import COMMANDS
 
 _WORDS = (
@@ -31,7 +32,7 @@ class HelpScreen(ModalScreen[None]):
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q", "dismiss", "Close"),
+        Binding("escape,q", "dismiss", "Close"),
     ]
 
     def compose(self) -> ComposeResult:
@@ -39,14 +40,28 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll() as box:
             box.border_title = "Help"
             box.border_subtitle = "esc closes"
-            yield from _section("While typing", [*PROMPT_KEYS, *COMMANDS])
-            chat = [(_keys(action.keys), f"{action.title}. {action.help}") for action in ACTIONS]
-            yield from _section("In the chat", [*chat, *APP_KEYS])
+            for group in Group:
+                rows = _keys_of(group, keymap_of_app(self.app))
+                if group is Group.PROMPT:
+                    rows += FIXED_KEYS
+                if rows:
+                    yield from _section(group.value, rows)
+            commands = [(action.slash, _what(action)) for action in COMMANDS.values()]
+            yield from _section("Typed into the prompt", commands)
             yield from _section("The numbers", _WORDS)
 
 
-def _keys(keys: str) -> str:
-    return keys.replace("escape", "esc").replace(",", ", ")
+def _keys_of(group: Group, keymap: Keymap) -> list[tuple[str, str]]:
+    """The keys of a group with what they do."""
+    return [
+        (keymap.shown(action), _what(action))
+        for action in ALL_ACTIONS
+        if action.group is group and keymap.keys(action)
+    ]
+
+
+def _what(action: Action) -> str:
+    return f"{action.title}. {action.help}." if action.help else f"{action.title}."
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> ComposeResult:

@@ -10,12 +10,18 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
 from sssd_chat.text import counted, for_display
-from sssd_chat.tui.messages import QuestionEntered, QuestionHeldBack
+from sssd_chat.tui.actions import action_called
+from sssd_chat.tui.keymap import keymap_of_app
+from sssd_chat.tui.messages import (
+    CommandEntered,
+    CommandUnknown,
+    QuestionEntered,
+    QuestionHeldBack,
+)
 from sssd_chat.tui.slash import command_in
 
 _CHIP_ABOVE_LINES = 15
 _CHIP_ABOVE_CHARACTERS = 1500
-_NEWLINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _CHIP = re.compile(r"⟦paste \d+: [\d,]+ \w+⟧")
 
 
@@ -32,6 +38,9 @@ class Prompt(TextArea):
         self._sent: list[str] = []
         self._position = 0
         self._unsent = ""
+        keymap = keymap_of_app(self.app)
+        self._send_keys = keymap.keys(action_called("send"))
+        self._new_line_keys = keymap.keys(action_called("new_line"))
 
     @property
     def question(self) -> str:
@@ -41,9 +50,9 @@ class Prompt(TextArea):
     async def _on_key(self, event: events.Key) -> None:
         """Enter and the keys for a new line. They are no bindings: those with priority overtake
         the characters typed before them."""
-        if event.key == "enter":
+        if event.key in self._send_keys:
             self._send()
-        elif event.key in _NEWLINE_KEYS:
+        elif event.key in self._new_line_keys:
             self.insert("\n")
         else:
             return
@@ -55,17 +64,29 @@ class Prompt(TextArea):
         question = self.question
         if not question.strip():
             return
-        command = command_in(question)
-        if self.answering and command is None:
+        typed = command_in(question)
+        if typed is not None and typed.action is None:
+            self.post_message(CommandUnknown(typed.command))
+            return
+        if self.answering and typed is None:
             self.post_message(QuestionHeldBack())
             return
-        self.answering = self.answering or command is None
+        self.answering = self.answering or typed is None
         if not self._sent or self._sent[-1] != self.text:
             self._sent.append(self.text)
         self._position = len(self._sent)
         self._unsent = ""
         self.clear()
-        self.post_message(command or QuestionEntered(question))
+        if typed is not None and typed.action is not None:
+            self.post_message(CommandEntered(typed.action, typed.argument))
+        else:
+            self.post_message(QuestionEntered(question))
+
+    def begin(self, command: str) -> None:
+        """Puts the beginning of a command in front of what stands here."""
+        self.focus()
+        self.insert(command, (0, 0))
+        self.move_cursor((0, len(command)))
 
     def action_copy(self) -> None:
         """Copies what is selected in the prompt."""

@@ -1,0 +1,54 @@
+"""Every action of the app, once: keys, footer, palette, help and slash commands come from here."""
+
+from __future__ import annotations
+
+from sssd_chat.tui.actions.action import TYPING, Action, Group
+from sssd_chat.tui.actions.chat import (
+    CHAT_ACTIONS,
+    EVERYWHERE_ACTIONS,
+    FIXED_KEYS,
+    PROMPT_ACTIONS,
+)
+from sssd_chat.tui.actions.lists import (
+    CHATS_ACTIONS,
+    DATASTORE_ACTIONS,
+    IMPORT_ACTIONS,
+    MODELS_ACTIONS,
+)
+from sssd_chat.tui.actions.messages import MESSAGE_ACTIONS
+
+__all__ = [
+    "ALL_ACTIONS",
+    "CHATS_ACTIONS",
+    "CHAT_ACTIONS",
+    "DATASTORE_ACTIONS",
+    "EVERYWHERE_ACTIONS",
+    "FIXED_KEYS",
+    "IMPORT_ACTIONS",
+    "MESSAGE_ACTIONS",
+    "MODELS_ACTIONS",
+    "PROMPT_ACTIONS",
+    "TYPING",
+    "Action",
+    "Group",
+    "action_called",
+]
+
+ALL_ACTIONS = (
+    *PROMPT_ACTIONS,
+    *CHAT_ACTIONS,
+    *MESSAGE_ACTIONS,
+    *CHATS_ACTIONS,
+    *MODELS_ACTIONS,
+    *DATASTORE_ACTIONS,
+    *IMPORT_ACTIONS,
+    *EVERYWHERE_ACTIONS,
+)
+"""In the order of the help. No two have the same name."""
+
+_BY_NAME = {action.name: action for action in ALL_ACTIONS}
+
+
+def action_called(name: str) -> Action:
+    """The action of a name that there is."""
+    return _BY_NAME[name]

@@ -1,0 +1,62 @@
+"""What the parts of the chat screen share."""
+
+from __future__ import annotations
+
+from sssd_chat.conversation.events import Attached, ChatBackend, Event
+from sssd_chat.tui.actions import CHAT_ACTIONS, MESSAGE_ACTIONS
+from sssd_chat.tui.chat_state import ChatState, Phase
+from sssd_chat.tui.screens.action_screen import ActionScreen
+from sssd_chat.tui.widgets.live_panel import LivePanel
+from sssd_chat.tui.widgets.prompt import Prompt
+from sssd_chat.tui.widgets.status_line import StatusLine
+from sssd_chat.tui.widgets.transcript import Transcript
+from sssd_chat.tui.widgets.welcome import Welcome
+
+_MESSAGE_NAMES = frozenset(action.name for action in MESSAGE_ACTIONS)
+
+
+class ChatScreenBase(ActionScreen[None]):
+    """One conversation with one model: what is known of it, and its widgets.
+
+    The screen is made of parts, each with its own actions and its own share of the engine's
+    events. A part extends `take` and `check_action` and leaves to the others what is not its own.
+    """
+
+    ACTIONS = (*MESSAGE_ACTIONS, *CHAT_ACTIONS)
+
+    def __init__(self, backend: ChatBackend) -> None:
+        super().__init__()
+        self._backend = backend
+        self._state = ChatState()
+        self._attached: tuple[Attached, ...] = ()
+        self._figures_are_old = False
+
+    @property
+    def _transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def selecting(self) -> bool:
+        """Whether a message is selected, so that single keys act on it."""
+        return False
+
+    async def take(self, event: Event) -> None:
+        """Shows what the engine tells."""
+
+    def show_state(self) -> None:
+        """Draws the figures and what depends on what goes on."""
+        self._figures_are_old = False
+        self._prompt.answering = self._state.busy
+        self.query_one(StatusLine).refresh()
+        self.query_one(LivePanel).show()
+        for welcome in self.query(Welcome):
+            if self._state.phase is not Phase.FAILED:
+                welcome.show(self._state)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """False for what has no meaning now, None for what is shown greyed out."""
+        return self.selecting if action in _MESSAGE_NAMES else True
