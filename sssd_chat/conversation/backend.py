@@ -183,6 +183,10 @@ class EngineThread:
         """See ChatBackend."""
         self._tell_missing()
 
+    def choose_sibling(self, turn: int, step: int) -> None:
+        """See ChatBackend."""
+        self._tell_missing()
+
     def delete_turn(self, turn: int) -> None:
         """See ChatBackend."""
         self._tell_missing()

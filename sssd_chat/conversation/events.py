@@ -180,6 +180,8 @@ class AnswerDone:
     siblings: int = 1
     spans: tuple[Span, ...] = ()
     """What of the text was drafted, in order."""
+    parameters: AnswerParameters = field(default_factory=AnswerParameters)
+    """What it was written with: the values in use, those of the settings too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ class ChatBackend(Protocol):
     def choose_branch(self, turn: int) -> None:
         """The chat goes on with the newest branch that `turn` is part of. ChatOpened comes."""
 
+    def choose_sibling(self, turn: int, step: int) -> None:
+        """The chat goes on with the newest branch of the turn that is `step` places after `turn`
+        among its siblings (before it when negative). ChatOpened comes; nothing happens when there
+        is none."""
+
     def delete_turn(self, turn: int) -> None:
         """Takes a turn, and all that follow it, out of the history and out of what drafts come
         from. TurnDeleted comes."""

@@ -69,6 +69,8 @@ class ShownTurn:
     """What of an answer was drafted, in order."""
     created: float = 0.0
     """Seconds since 1970."""
+    parameters: AnswerParameters = AnswerParameters()
+    """What an answer was written with: the values in use, those of the settings too."""
 
 
 @dataclass(frozen=True, slots=True)

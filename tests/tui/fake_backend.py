@@ -93,6 +93,7 @@ class FakeBackend:
         self.new_chats = 0
         self.opened_chats: list[int] = []
         self.chosen_branches: list[int] = []
+        self.chosen_siblings: list[tuple[int, int]] = []
         self.deleted_turns: list[int] = []
         self.systems: list[str] = []
         self.parameters: list[AnswerParameters] = []
@@ -152,6 +153,9 @@ class FakeBackend:
 
     def choose_branch(self, turn: int) -> None:
         self.chosen_branches.append(turn)
+
+    def choose_sibling(self, turn: int, step: int) -> None:
+        self.chosen_siblings.append((turn, step))
 
     def delete_turn(self, turn: int) -> None:
         self.deleted_turns.append(turn)
