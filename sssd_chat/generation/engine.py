@@ -13,7 +13,7 @@ from typing import Generic
 from sssd_chat.drafting import Drafter, DraftTree
 from sssd_chat.generation.answer import Conversation, Generation, GenerationSettings, Step
 from sssd_chat.generation.cost import StepCost
-from sssd_chat.generation.plan import plan_drafts
+from sssd_chat.generation.plan import Limits, plan_drafts
 from sssd_chat.generation.statistics import AnswerStatistics, StepStatistics, StoppedBy
 from sssd_chat.generation.stop import StopStrings
 from sssd_chat.generation.target import State, VerifyingTarget
@@ -126,7 +126,7 @@ class Engine(Generic[State]):
         drafts = plan_drafts(
             [self._draft(generation) for generation in generations],
             self.cost.seconds(context),
-            target.max_leaves,
+            Limits(target.max_branches, target.max_batch - len(generations)),
         )
         drafted = time.perf_counter()
         items = [

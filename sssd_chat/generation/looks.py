@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sssd_chat.drafting import DraftTree
 from sssd_chat.generation.acceptance import Acceptance
+from sssd_chat.llama.logprobs import TokenLogprob, token_logprob
 from sssd_chat.llama.sampler import Logits, best_tokens
 
 BestTokens = list[tuple[int, tuple[int, ...]]]
@@ -65,6 +66,34 @@ class WatchedSampler:
         """See SamplerChain.sample."""
         self._watch(logits)
         return self._sampler.sample(logits)
+
+    def close(self) -> None:
+        """See SamplerChain.close."""
+        self._sampler.close()
+
+
+class LogprobSampler:
+    """A sampler chain that keeps how probable each token was that it gave."""
+
+    takes_best = False
+    """Each place is sampled through this object."""
+
+    def __init__(self, sampler: TokenSampler, count: int) -> None:
+        """`count` of the most probable tokens are kept with each."""
+        self._sampler = sampler
+        self._count = count
+        self._kept: list[TokenLogprob] = []
+
+    def sample(self, logits: Logits) -> int:
+        """See SamplerChain.sample."""
+        token = self._sampler.sample(logits)
+        self._kept.append(token_logprob(logits, token, self._count))
+        return token
+
+    def take(self) -> tuple[TokenLogprob, ...]:
+        """Those of the tokens given since the last call."""
+        kept, self._kept = tuple(self._kept), []
+        return kept
 
     def close(self) -> None:
         """See SamplerChain.close."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sssd_chat.drafting import ROOT, DraftTree
+from sssd_chat.drafting import DraftTree
 from sssd_chat.drafting.size import best_size
 
 _WORTH_DRAFTING = 1.03
@@ -12,25 +13,29 @@ _WORTH_DRAFTING = 1.03
 many looks a little better than it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a batch can hold."""
+
+    branches: int
+    """Most leaves of all trees together, beyond the first of each."""
+    nodes: int
+    """Most nodes of all trees together."""
+
+
 def plan_drafts(
-    drafts: Sequence[DraftTree], seconds: Sequence[float], max_leaves: int
+    drafts: Sequence[DraftTree], seconds: Sequence[float], limits: Limits
 ) -> list[DraftTree]:
     """Cuts the drafts of one batch to the sizes that pay together.
 
     `seconds[n]` is the time of a batch of n tokens. The nodes of all drafts compete by their
-    probabilities; the number of nodes maximizes the expected tokens of the batch over its time,
-    or is 0 where that is hardly better than a plain step. No tree keeps more than `max_leaves`
-    leaves.
+    probabilities, and for the branches; the number of nodes maximizes the expected tokens of the
+    batch over its time, or is 0 where that is hardly better than a plain step.
     """
-    drafts = [_limit_leaves(draft, max_leaves) for draft in drafts]
     roots = len(drafts)
-    ranked = sorted(
-        (-probability, number)
-        for number, draft in enumerate(drafts)
-        for probability in draft.probabilities
-    )
+    ranked = _ranked(drafts, limits)
     if not ranked:
-        return drafts
+        return [draft.first(0) for draft in drafts]
     # With k roots E is k + Σ p: E / k has its maximum at the same size and starts at 1.
     gains = [-probability / roots for probability, _ in ranked]
     from_here = seconds[roots - 1 :]
@@ -44,16 +49,43 @@ def plan_drafts(
     return [draft.first(size) for draft, size in zip(drafts, sizes, strict=True)]
 
 
-def _limit_leaves(draft: DraftTree, max_leaves: int) -> DraftTree:
-    if len(draft) <= max_leaves:
-        return draft
-    leaves = 0
-    has_child = [False] * len(draft)
-    for node, parent in enumerate(draft.parents):
-        if parent == ROOT or has_child[parent]:
-            leaves += 1
-        if parent != ROOT:
-            has_child[parent] = True
-        if leaves > max_leaves:
-            return draft.first(node)
-    return draft
+def _ranked(drafts: Sequence[DraftTree], limits: Limits) -> list[tuple[float, int]]:
+    """Minus the probability and the number of the draft of each node that may be sent, the best
+    first. A draft that finds no branch left ends there."""
+    ranked = sorted(
+        (-probability, number)
+        for number, draft in enumerate(drafts)
+        for probability in draft.probabilities
+    )
+    opens = [_opened_branches(draft) for draft in drafts]
+    if sum(map(sum, opens)) <= limits.branches:
+        return ranked[: limits.nodes]
+    chosen: list[tuple[float, int]] = []
+    taken = [0] * len(drafts)
+    is_over = [False] * len(drafts)
+    branches = limits.branches
+    for rank in ranked:
+        if len(chosen) >= limits.nodes:
+            break
+        number = rank[1]
+        if is_over[number]:
+            continue
+        branch = opens[number][taken[number]]
+        if branch > branches:
+            is_over[number] = True
+            continue
+        branches -= branch
+        taken[number] += 1
+        chosen.append(rank)
+    return chosen
+
+
+def _opened_branches(draft: DraftTree) -> list[bool]:
+    """For each node, whether the tree has a leaf more with it; the first leaf does not count."""
+    has_child = [False] * (len(draft) + 1)
+    opened = []
+    for parent in draft.parents:
+        # The root is the last entry, as index -1.
+        opened.append(has_child[parent])
+        has_child[parent] = True
+    return opened

@@ -24,6 +24,8 @@ class VerifyingTarget(Protocol[State]):
     """Reads prompts and verifies drafts; see `sssd_chat.llama.target.Target` for each member."""
 
     context_length: int
+    cells: int
+    max_sequences: int
 
     @property
     def shape(self) -> DraftShape:
@@ -34,14 +36,21 @@ class VerifyingTarget(Protocol[State]):
         """Most nodes of one draft, its padding included."""
 
     @property
-    def max_leaves(self) -> int:
-        """Most leaves of one tree."""
+    def max_batch(self) -> int:
+        """Most tokens of one batch."""
+
+    @property
+    def max_branches(self) -> int:
+        """Most leaves of all drafts of a batch, beyond the first of each."""
 
     def open_sequence(self) -> State:
         """A new, empty text."""
 
     def close_sequence(self, sequence: State) -> None:
         """Drops a text."""
+
+    def rewind(self, sequence: State, length: int) -> int:
+        """Shortens a text to at most `length` tokens; the length that could be kept."""
 
     def prefill(
         self,
@@ -56,8 +65,14 @@ class VerifyingTarget(Protocol[State]):
     ) -> int:
         """Reads the beginning of a prompt that is still being made; the tokens that are there."""
 
-    def verify(self, items: Sequence[tuple[State, int, DraftTree]], padding: int = 0) -> float:
-        """Decodes roots and trees in one batch; the seconds it took."""
+    def verify(
+        self,
+        items: Sequence[tuple[State, int, DraftTree]],
+        padding: int = 0,
+        reads: Sequence[tuple[State, Sequence[int], bool]] = (),
+    ) -> float:
+        """Decodes roots and trees in one batch with the next tokens of texts that are read; the
+        seconds it took."""
 
     def commit(self, sequence: State, path: Sequence[int]) -> None:
         """Keeps the root and the nodes of `path`."""

@@ -17,7 +17,7 @@ from sssd_chat.datastore.reader import DatastoreReader
 from sssd_chat.drafting import ROOT, DraftTree, Experience, ObservedStep, SssdDrafter
 from sssd_chat.drafting.sources.stored import StoredSource
 from sssd_chat.generation.cost import StepCost
-from sssd_chat.generation.plan import plan_drafts
+from sssd_chat.generation.plan import Limits, plan_drafts
 
 _SEARCHED = 2
 """Nodes of the tree for each token of the draft; the rest are branches that it passes by."""
@@ -111,7 +111,7 @@ class SSSDDraftModel(LlamaDraftModel):  # type: ignore[misc]
                 self._tree.probabilities[node],
                 self._tree.origins[node],
             )
-        (planned,) = plan_drafts([chain], self._cost.seconds(context), 1)
+        (planned,) = plan_drafts([chain], self._cost.seconds(context), Limits(0, len(chain)))
         self._chain = nodes[: len(planned)]
         return np.array(planned.tokens, np.intc)
 

@@ -24,7 +24,7 @@ from sssd_chat.llama.shape import DraftShape
 class ChainMemory:
     """See `sssd_chat.llama.memory.Memory` for the members without a docstring."""
 
-    max_leaves = 1
+    max_branches = 0
 
     def __init__(self, memory: Any, states: int) -> None:
         """`memory` is the llama_memory_t, which keeps `states` earlier states of each text; with

@@ -16,8 +16,8 @@ class ContextSettings:
 
     context_length: int
     """Tokens of each conversation."""
-    sequences: int
-    """Conversations that share the context."""
+    cells: int
+    """Tokens of all conversations together."""
     sequence_ids: int
     """Ids that llama.cpp is to tell apart: conversations, and paths through their trees."""
     batch_tokens: int
@@ -33,7 +33,7 @@ def make_context(model: Model, settings: ContextSettings) -> Any:
     """A new llama_context, to be freed with llama_free. Raises UserError when it cannot be had."""
     lib = api()
     params = lib.llama_context_default_params()
-    params.n_ctx = settings.context_length * settings.sequences
+    params.n_ctx = settings.cells
     params.n_batch = settings.batch_tokens
     params.n_ubatch = settings.batch_tokens
     params.n_seq_max = settings.sequence_ids

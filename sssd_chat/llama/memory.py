@@ -27,8 +27,8 @@ class Memory(Protocol):
     shape: DraftShape
     max_draft: int
     """Most nodes of a draft, its padding included."""
-    max_leaves: int
-    """Most leaves of a draft."""
+    max_branches: int
+    """Most leaves of all drafts of a batch, beyond the first of each."""
 
     def forget(self, sequence: TargetSequence) -> None:
         """Takes the whole text out of the memory."""

@@ -191,15 +191,16 @@ class Model:
         layers = lib.llama_model_n_layer(self.pointer)
         return int(context_length * layers * kv_heads * width * 2 * 2)
 
-    def check_context(self, context_length: int, sequences: int = 1) -> None:
-        """Raises UserError when `sequences` contexts of so many tokens cannot be had."""
+    def check_context(self, context_length: int, cells: int) -> None:
+        """Raises UserError when texts of `context_length` tokens, `cells` tokens in all, cannot be
+        had."""
         if context_length > self.trained_context > 0:
             raise UserError(
                 f"A context of {context_length} tokens is more than the {self.trained_context} "
                 f"that {self.path.name} was trained for: use --ctx {self.trained_context} or less."
             )
         if not self.on_gpu:
-            _check_memory(self.path, MemoryNeed(0, sequences * self.context_bytes(context_length)))
+            _check_memory(self.path, MemoryNeed(0, self.context_bytes(cells)))
 
 
 @contextlib.contextmanager

@@ -31,12 +31,18 @@ DEFAULT_CONTEXT = 8192
 _IDS_PER_SEQUENCE = 64
 # Paths through one tree; llama.cpp keeps a row of logits for each, 0.6 MB at 150,000 tokens.
 _BATCH_TOKENS = 512
+_NO_CELLS = 1
+"""What llama_decode returns when it finds no cells for a batch."""
 _SMALL_MODEL = 1_000_000_000
 """Parameters; up to here a chunk of 128 tokens is read in about a second on a CPU."""
 
 
 class DecodeError(Exception):
     """llama.cpp could not decode a batch."""
+
+
+class CacheFull(DecodeError):
+    """There were not enough free cells for a batch; the cache is as it was before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,11 @@ class TargetSettings:
     """None for the number of physical cores."""
     sequences: int = 1
     """Conversations that can be alive at once."""
+    cells: int | None = None
+    """Tokens that all conversations together may hold; None for `context_length` each."""
+    is_streamed: bool = False
+    """Whether each conversation has its own part of the cells: attention then looks at no others,
+    drafts are chains, and drafts of different lengths are decoded one after the other."""
     reads_ahead: bool = False
     """Whether prompts are to be read while they are typed: their beginnings are then read in
     smaller chunks, with `read_ahead` and without."""
@@ -67,35 +78,38 @@ class Target:
         usual = min(model.trained_context or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
         self.context_length = settings.context_length or usual
         """Tokens of one sequence that fit, prompt and answer together."""
-        model.check_context(self.context_length, settings.sequences)
-        self._max_sequences = settings.sequences
+        self.cells = settings.cells or self.context_length * settings.sequences
+        """Tokens of all sequences together that fit."""
+        self.context_length = min(self.context_length, self.cells)
+        model.check_context(self.context_length, self.cells)
+        self.max_sequences = settings.sequences
+        """Texts that can be open at once."""
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
         ids = settings.sequences
-        if model.can_roll_back:
+        is_unified = model.can_roll_back and not settings.is_streamed
+        if is_unified:
             ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
         self._context = make_context(
             model,
             ContextSettings(
                 self.context_length,
-                settings.sequences,
+                self.cells,
                 ids,
                 _BATCH_TOKENS,
                 self.threads,
-                is_unified=model.can_roll_back,
+                is_unified=is_unified,
                 states_kept=states_kept(model.header, settings.sequences),
             ),
         )
-        self._free_ids = list(reversed(range(ids)))
-        self._memory = self._memory_of(ids // settings.sequences - 1)
+        self._free_ids = list(reversed(range(settings.sequences)))
+        self._memory = self._memory_of(list(range(settings.sequences, ids)))
         self._batch = Batch(_BATCH_TOKENS)
-        self._open = 0
         self._logits_type = ctypes.c_float * model.vocabulary.size
 
-    def _memory_of(self, leaves: int) -> Memory:
+    def _memory_of(self, branch_ids: list[int]) -> Memory:
         memory = self._api.llama_get_memory(self._context)
         if self.model.can_roll_back:
-            window = self.model.window
-            return TreeMemory(memory, self._free_ids, leaves, _BATCH_TOKENS, window)
+            return TreeMemory(memory, branch_ids, _BATCH_TOKENS, self.model.window)
         # What the context really keeps, not what was asked for.
         return ChainMemory(memory, self._api.llama_n_rs_seq(self._context))
 
@@ -113,7 +127,7 @@ class Target:
     @property
     def can_rewind(self) -> bool:
         """Whether a text can be shortened to any length; `rewind` tells what became of it."""
-        return self.shape is DraftShape.TREES
+        return self.model.can_roll_back
 
     @property
     def max_draft(self) -> int:
@@ -121,10 +135,14 @@ class Target:
         return self._memory.max_draft
 
     @property
-    def max_leaves(self) -> int:
-        """Most leaves that the draft of one sequence may have; where it may branch, one more path
-        is for padding."""
-        return self._memory.max_leaves
+    def max_batch(self) -> int:
+        """Most tokens of one batch."""
+        return _BATCH_TOKENS
+
+    @property
+    def max_branches(self) -> int:
+        """Most leaves of all drafts of a batch together, beyond the first of each."""
+        return self._memory.max_branches
 
     @property
     def _chunk_size(self) -> int:
@@ -136,16 +154,14 @@ class Target:
 
     def open_sequence(self) -> TargetSequence:
         """A new, empty text. Raises RuntimeError when all are in use."""
-        if self._open >= self._max_sequences:
-            raise RuntimeError(f"all {self._max_sequences} sequences are in use")
-        self._open += 1
+        if not self._free_ids:
+            raise RuntimeError(f"all {self.max_sequences} sequences are in use")
         return TargetSequence(self._free_ids.pop())
 
     def close_sequence(self, sequence: TargetSequence) -> None:
         """Takes a text out of the cache."""
         self._memory.forget(sequence)
         self._free_ids.append(sequence.id)
-        self._open -= 1
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
         """Shortens a text to at most `length` tokens; returns the length that could be kept: 0
@@ -263,20 +279,39 @@ class Target:
 
     # A step
 
-    def verify(self, items: Sequence[tuple[TargetSequence, int, Tree]], padding: int = 0) -> float:
-        """Decodes, in one batch, the root and the draft of each (sequence, root token, tree).
+    def verify(
+        self,
+        items: Sequence[tuple[TargetSequence, int, Tree]],
+        padding: int = 0,
+        reads: Sequence[tuple[TargetSequence, Sequence[int], bool]] = (),
+    ) -> float:
+        """Decodes, in one batch, the root and the draft of each (sequence, root token, tree), and
+        the next tokens of each text that is being read (sequence, tokens, wants logits).
 
         `padding` tokens more are put into the batch, without use but to fill it: a larger batch
         may be faster. Afterwards `logits` gives the target's logits at every node, until the next
-        decode, and each sequence waits for `commit`. Returns the seconds that llama_decode took.
-        Raises ValueError for a draft that is not of the `shape`, that has more than `max_leaves`
-        leaves or `max_draft` nodes, or a batch that is too large; DecodeError when llama.cpp
-        fails.
+        decode, and each sequence of `items` waits for `commit`. The tokens of a read belong to
+        their text already; where logits are wanted they are those of its last token. Returns the
+        seconds that llama_decode took.
+
+        Raises ValueError for a draft that is not of the `shape` or has more than `max_draft`
+        nodes, drafts with more than `max_branches`, or a batch that is too large. Raises CacheFull,
+        with the texts as they were, or DecodeError when llama.cpp fails; then the sequences of the
+        batch must be closed.
         """
         self._batch.clear()
+        for sequence, _, _ in items:
+            sequence.used = []
         for number, (sequence, root, tree) in enumerate(items):
             self._memory.add_draft(self._batch, sequence, root, tree, padding if number == 0 else 0)
-        return self._decode()
+        for sequence, tokens, wants_logits in reads:
+            self._batch.add_run(tokens, len(sequence.tokens), sequence.id, last=wants_logits)
+            sequence.first_output = len(self._batch) - 1
+        seconds = self._decode()
+        for sequence, tokens, _ in reads:
+            sequence.tokens.extend(tokens)
+            self._memory.has_read(sequence, len(tokens))
+        return seconds
 
     def commit(self, sequence: TargetSequence, path: Sequence[int]) -> None:
         """Keeps the root and the nodes of `path` (indices, root's child first) of the last
@@ -298,10 +333,10 @@ class Target:
         self._api.llama_synchronize(self._context)
         seconds = time.perf_counter() - started
         if status != 0:
+            if status == _NO_CELLS:
+                raise CacheFull("The context is full.")
             raise DecodeError(
-                "The context is full."
-                if status == 1
-                else f"llama.cpp could not decode a batch of {len(self._batch)} (code {status})."
+                f"llama.cpp could not decode a batch of {len(self._batch)} (code {status})."
             )
         return seconds
 

@@ -8,8 +8,9 @@ The rules of llama.cpp (llama_batch, llama_memory_*):
 
 The committed text owns one id, and the first leaf uses that one too. Further leaves borrow ids
 ("branches") that lag behind: each remembers how much of the prefix it owns and catches up when it
-is needed again. So a step without a draft, or with a chain, costs no bookkeeping at all, and no
-step costs more than its own branches.
+is needed again. All texts share them: a text keeps those it used until another one needs them. So a
+step without a draft, or with a chain, costs no bookkeeping at all, and no step costs more than its
+own branches.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from sssd_chat.llama.shape import DraftShape
 class TreeMemory:
     """See `sssd_chat.llama.memory.Memory` for the members without a docstring."""
 
-    shape = DraftShape.TREES
-
-    def __init__(
-        self, memory: Any, free_ids: list[int], leaves: int, batch_tokens: int, window: int
-    ) -> None:
-        """`memory` is the llama_memory_t. Branches are taken from `free_ids`, `leaves` at most for
-        one text. `window` is the size of the model's attention window, 0 for none."""
-        self.max_leaves = leaves
+    def __init__(self, memory: Any, branch_ids: list[int], batch_tokens: int, window: int) -> None:
+        """`memory` is the llama_memory_t. `branch_ids` are free for branches, one of them for
+        padding; without any there are only chains. `window` is the size of the model's attention
+        window, 0 for none."""
+        self.shape = DraftShape.TREES if branch_ids else DraftShape.CHAINS
+        self.max_branches = max(0, len(branch_ids) - 1)
         self.max_draft = batch_tokens - 1
         self._lib = api()
         self._memory = memory
-        self._free_ids = free_ids
+        self._free_ids = branch_ids
+        self._borrowers: dict[int, TargetSequence] = {}
+        """The texts that have branches, by their own ids."""
         self._batch_tokens = batch_tokens
         self._window = window
 
@@ -48,6 +49,7 @@ class TreeMemory:
         for branch in sequence.branches:
             erase(self._lib, self._memory, branch.id, -1)
             self._free_ids.append(branch.id)
+        self._borrowers.pop(sequence.id, None)
         sequence.branches.clear()
         sequence.used.clear()
         sequence.tokens.clear()
@@ -80,12 +82,13 @@ class TreeMemory:
     def add_draft(
         self, batch: Batch, sequence: TargetSequence, root: int, tree: Tree, padding: int
     ) -> None:
-        """See Memory. Raises ValueError for a tree with more than `max_leaves` leaves."""
+        """See Memory. Raises ValueError when there are too few branches for it."""
         size = len(tree.tokens)
         parents, tokens = tree.parents, tree.tokens
         if padding:
-            # A chain of its own from the root: one more path, never accepted.
-            parents = [*parents, ROOT, *range(size, size + padding - 1)]
+            # A chain of its own from the root: one more path, never accepted. A chain grows longer.
+            first = ROOT if self.shape is DraftShape.TREES else size - 1
+            parents = [*parents, first, *range(size, size + padding - 1)]
             tokens = tokens + [root] * padding
         length = len(sequence.tokens)
         ids, leaves = self._assign_ids(sequence, parents)
@@ -123,8 +126,9 @@ class TreeMemory:
     def _borrow(self, sequence: TargetSequence, number: int) -> int:
         if number == len(sequence.branches):
             if not self._free_ids:
-                raise ValueError(f"a tree may have at most {self.max_leaves} leaves")
+                self._take_back_branch()
             sequence.branches.append(Branch(self._free_ids.pop(), 0))
+            self._borrowers[sequence.id] = sequence
         branch = sequence.branches[number]
         length = len(sequence.tokens)
         if branch.owned < length:
@@ -134,6 +138,19 @@ class TreeMemory:
             branch.owned = length
         sequence.used.append(branch)
         return branch.id
+
+    def _take_back_branch(self) -> None:
+        """Frees an id that a text borrowed for an earlier batch."""
+        for lender in self._borrowers.values():
+            if len(lender.branches) > len(lender.used):
+                branch = lender.branches.pop()
+                erase(self._lib, self._memory, branch.id, -1)
+                self._free_ids.append(branch.id)
+                return
+        raise ValueError(
+            f"the drafts of a batch may have at most {self.max_branches} leaves beyond the first "
+            "of each"
+        )
 
     def commit(self, sequence: TargetSequence, path: Sequence[int]) -> None:
         """See Memory."""

@@ -46,6 +46,7 @@ def write(
         text += step.text
         assert generation.tokens[len(generation.tokens) - len(step.tokens) :] == step.tokens
     assert text == generation.text
+    engine.close(conversation)
     return generation
 
 

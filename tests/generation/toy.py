@@ -11,6 +11,7 @@ import numpy as np
 from sssd_chat.drafting import ROOT, DraftTree, ObservedStep
 from sssd_chat.llama.sampler import Logits
 from sssd_chat.llama.shape import DraftShape
+from sssd_chat.llama.target import CacheFull
 from tests.trees import random_tree
 
 END = 0
@@ -45,20 +46,43 @@ class ToyTarget:
 
     shape = DraftShape.TREES
 
-    def __init__(self, size: int, context: int = 1000, seed: int = 0, sharpness: float = 2.0):
+    def __init__(
+        self,
+        size: int,
+        context: int = 1000,
+        seed: int = 0,
+        sharpness: float = 2.0,
+        *,
+        sequences: int = 100,
+        cells: int | None = None,
+        branches: int = 1000,
+    ):
         self.size = size
         self.context_length = context
+        self.cells = context * sequences if cells is None else cells
+        self.max_sequences = sequences
+        self.max_batch = 400
         self.max_draft = 100
-        self.max_leaves = 100
+        self.max_branches = branches
+        self.open: list[ToyState] = []
+        self.faults: list[Exception] = []
+        """What the next decodes raise."""
         self.table = np.random.default_rng(seed).normal(0, sharpness, (size, size, size))
         self.batches: list[int] = []
         self.chunk = 16
 
     def open_sequence(self) -> ToyState:
-        return ToyState()
+        assert len(self.open) < self.max_sequences
+        self.open.append(ToyState())
+        return self.open[-1]
 
     def close_sequence(self, sequence: ToyState) -> None:
+        self.open = [state for state in self.open if state is not sequence]
         sequence.tokens.clear()
+
+    def rewind(self, sequence: ToyState, length: int) -> int:
+        del sequence.tokens[length:]
+        return len(sequence.tokens)
 
     def prefill(
         self,
@@ -81,13 +105,31 @@ class ToyTarget:
         sequence.root = -1
         return True
 
-    def verify(self, items: Sequence[tuple[ToyState, int, DraftTree]], padding: int = 0) -> float:
+    def verify(
+        self,
+        items: Sequence[tuple[ToyState, int, DraftTree]],
+        padding: int = 0,
+        reads: Sequence[tuple[ToyState, Sequence[int], bool]] = (),
+    ) -> float:
+        size = padding + sum(1 + len(tree) for _, _, tree in items)
+        size += sum(len(tokens) for _, tokens, _ in reads)
+        states = [state for state, *_ in [*items, *reads]]
+        assert len({id(state) for state in states}) == len(states)
+        assert all(any(state is other for other in self.open) for state in states)
+        assert 0 < size <= self.max_batch
+        assert sum(max(0, _leaves(tree) - 1) for _, _, tree in items) <= self.max_branches
+        if self.faults:
+            raise self.faults.pop(0)
+        if sum(len(state.tokens) for state in self.open) + size > self.cells:
+            raise CacheFull("The context is full.")
         for state, root, tree in items:
             tree.check_integrity()
             deepest = max(tree.depths(), default=0)
             assert len(state.tokens) + 1 + deepest <= self.context_length
             state.root, state.tree = root, tree
-        size = padding + sum(1 + len(tree) for _, _, tree in items)
+        for state, tokens, _ in reads:
+            state.tokens += tokens
+            state.root, state.tree = -1, DraftTree()
         self.batches.append(size)
         # Seconds, so that the time of the test itself counts for nothing beside them.
         return 1.0 + 0.05 * size
@@ -95,7 +137,9 @@ class ToyTarget:
     def commit(self, sequence: ToyState, path: Sequence[int]) -> None:
         for parent, node in zip([ROOT, *path], path, strict=False):
             assert sequence.tree.parents[node] == parent
+        assert sequence.root >= 0
         sequence.tokens += [sequence.root, *(sequence.tree.tokens[node] for node in path)]
+        sequence.root, sequence.tree = -1, DraftTree()
 
     def logits(self, sequence: ToyState, node: int = ROOT) -> Logits:
         text = sequence.tokens[-2:]
@@ -104,6 +148,10 @@ class ToyTarget:
             text += [sequence.tree.tokens[n] for n in sequence.tree.path(node)]
         a, b = ([0, 0, *text])[-2:]
         return self.table[a, b].astype(np.float32)
+
+
+def _leaves(tree: DraftTree) -> int:
+    return len(tree) - len(set(tree.parents) - {ROOT})
 
 
 class RandomDrafter:

@@ -192,22 +192,52 @@ def test_a_text_longer_than_the_window_is_not_reused_where_the_window_lost_it(
 
 
 @pytest.mark.parametrize("sequences", [1, 3, 8])
-def test_every_sequence_may_have_its_leaves_and_the_padding_too(
+def test_the_sequences_of_a_batch_share_the_branches_and_the_padding_has_one_too(
     load_tiny: LoadTiny, sequences: int
 ) -> None:
     target = load_tiny(Architecture.LLAMA, 2048, sequences=sequences).target
-    most = target.max_leaves
-    wide = DraftTree([5 + n for n in range(most)], [ROOT] * most, [0.1] * most, ["x"] * most)
+    rng = random.Random(sequences)
     opened = [target.open_sequence() for _ in range(sequences)]
     for sequence in opened:
         target.prefill(sequence, [5, 6, 7])
-    for _ in range(3):
-        target.verify([(sequence, 9, wide) for sequence in opened], padding=3)
-        for number, sequence in enumerate(opened):
-            target.commit(sequence, [number % most])
+    expected: list[np.ndarray] = []
+    for _ in range(6):
+        # Another share for each, every time: ids that one gives back another one takes.
+        cuts = sorted(rng.randrange(target.max_branches + 1) for _ in opened[1:])
+        shares = np.diff([0, *cuts, target.max_branches])
+        items = [
+            (sequence, 9, _fan(1 + int(branches)))
+            for sequence, branches in zip(opened, shares, strict=True)
+        ]
+        target.verify(items, padding=3)
+        seen = [target.logits(sequence).copy() for sequence in opened]
+        for sequence, _, tree in items:
+            # The token 5 in all of them, whichever branch it is on.
+            place = tree.tokens.index(5)
+            seen.append(target.logits(sequence, place).copy())
+            target.commit(sequence, [place])
+        for one in seen[:sequences]:
+            assert np.abs(one - seen[0]).max() < ROUNDING
+        for one in seen[sequences:]:
+            assert np.abs(one - seen[sequences]).max() < ROUNDING
+        expected += [seen[0], seen[sequences]]
+    tokens, logits = [9, 5] * 6, []
+    target.rewind(opened[0], 3)
+    for token in tokens:
+        target.verify([(opened[0], token, DraftTree())])
+        logits.append(target.logits(opened[0]).copy())
+        target.commit(opened[0], [])
+    for one, other in zip(expected, logits, strict=True):
+        assert np.abs(one - other).max() < ROUNDING
     with pytest.raises(ValueError, match="at most"):
-        wider = DraftTree([*wide.tokens, 4, 3], [ROOT] * (most + 2), [0.1] * 9, ["x"] * 9)
-        target.verify([(sequence, 9, wider) for sequence in opened], padding=1)
+        many = _fan(target.max_branches + 3)
+        target.verify([(sequence, 9, many) for sequence in opened])
+
+
+def _fan(leaves: int) -> DraftTree:
+    """Only children of the root, the token 5 the last of them."""
+    tokens = [*range(6, 5 + leaves), 5]
+    return DraftTree(tokens, [ROOT] * leaves, [0.1] * leaves, ["x"] * leaves)
 
 
 def test_reading_stops_between_chunks_and_goes_on_later(load_tiny: LoadTiny) -> None:

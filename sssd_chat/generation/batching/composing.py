@@ -1,0 +1,223 @@
+"""What goes into the batch of a step: whose drafts, and how much of whose prompt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic
+
+from sssd_chat.drafting import DraftTree
+from sssd_chat.generation.answer import Conversation
+from sssd_chat.generation.batching.request import Ticket
+from sssd_chat.generation.engine import Engine
+from sssd_chat.generation.plan import Limits, plan_drafts
+from sssd_chat.generation.statistics import StepStatistics
+from sssd_chat.generation.target import State
+
+_SLOWER = 2.5
+"""A step that reads besides may take so many times as long as one that only writes."""
+_ALONE_SECONDS = 0.4
+"""Length of a step while nobody writes: as long may a new request have to wait."""
+_LEAST_PART = 8
+"""Tokens of prompts that are read in a step, whatever they cost."""
+_FIRST_PART = 64
+"""The same, while the cost of reading is not known and nobody writes."""
+_LEARNING_RATE = 0.2
+
+
+@dataclass(slots=True, eq=False)
+class Sequence(Generic[State]):
+    """A request that has its place in the cache."""
+
+    ticket: Ticket
+    conversation: Conversation[State]
+    text: list[int]
+    """What must be in the cache before it can write."""
+    started: float = field(default_factory=time.perf_counter)
+    """When reading that began."""
+
+    @property
+    def unread(self) -> int:
+        """Tokens of the text that are not in the cache yet."""
+        return max(0, len(self.text) - len(self.conversation.state.tokens))
+
+    @property
+    def written(self) -> int:
+        """Tokens in the cache that came after the text."""
+        return max(0, len(self.conversation.state.tokens) - len(self.text))
+
+    @property
+    def read_of_prompt(self) -> int:
+        """Tokens of the prompt that are in the cache."""
+        return min(len(self.conversation.state.tokens), len(self.ticket.answer.prompt))
+
+
+@dataclass(slots=True)
+class Batch(Generic[State]):
+    """One decode."""
+
+    writing: list[Sequence[State]]
+    drafts: list[DraftTree]
+    reading: list[Sequence[State]]
+    parts: list[list[int]]
+    """The next tokens of each text that is read."""
+    padding: int
+    context: int
+    """Tokens of the live sequences in the cache."""
+    draft_seconds: float
+    decode_seconds: float | None
+    """What the batch would be expected to take without its reads; None while unknown."""
+    plain_share: float | None
+    """What each sequence's part of a step without drafts takes; None while unknown."""
+
+    @property
+    def items(self) -> list[tuple[State, int, DraftTree]]:
+        """What is verified."""
+        return [
+            (sequence.conversation.state, sequence.ticket.answer.root, tree)
+            for sequence, tree in zip(self.writing, self.drafts, strict=True)
+        ]
+
+    @property
+    def reads(self) -> list[tuple[State, list[int], bool]]:
+        """What is read. Logits are wanted at the end of a prompt, to begin its answer with."""
+        return [
+            (
+                sequence.conversation.state,
+                part,
+                len(part) == sequence.unread and not sequence.ticket.answer.tokens,
+            )
+            for sequence, part in zip(self.reading, self.parts, strict=True)
+        ]
+
+    @property
+    def written_size(self) -> int:
+        """Roots and drafted nodes."""
+        return len(self.writing) + sum(map(len, self.drafts))
+
+    @property
+    def read_size(self) -> int:
+        """Tokens that are read."""
+        return sum(map(len, self.parts))
+
+    @property
+    def size(self) -> int:
+        """Tokens in all."""
+        return self.written_size + self.read_size + self.padding
+
+
+class Composer(Generic[State]):
+    """Shares the batches among the live sequences, by what tokens cost on this machine."""
+
+    def __init__(self, engine: Engine[State]) -> None:
+        self._engine = engine
+        self._read_seconds: float | None = None
+        """Time of a token that is read in a batch."""
+
+    def compose(self, live: list[Sequence[State]], free_cells: int) -> Batch[State]:
+        """The batch of the next step. `free_cells`, at least one for each sequence, limit its
+        size."""
+        target, cost = self._engine.target, self._engine.cost
+        started = time.perf_counter()
+        writing = [sequence for sequence in live if not sequence.unread]
+        reading = [sequence for sequence in live if sequence.unread]
+        context = sum(len(sequence.conversation.state.tokens) for sequence in live)
+        seconds = cost.seconds(context)
+        room = min(free_cells, target.max_batch) - len(live)
+        drafts = self._drafts(writing, context, room)
+        drafted = time.perf_counter()
+        nodes = sum(map(len, drafts))
+        room += len(reading) - nodes
+        parts = self._parts(reading, min(room, self._reading_size(len(writing), context)))
+        padding = 0
+        if writing and not reading:
+            first = len(writing[0].conversation.state.tokens)
+            padding = self._engine.padding(len(writing) + nodes, context, first)
+            padding = padding if padding <= room else 0
+        is_known = cost.is_known and bool(writing)
+        return Batch(
+            writing,
+            drafts,
+            reading,
+            parts,
+            padding,
+            context,
+            drafted - started,
+            seconds[len(writing) + nodes] if is_known else None,
+            seconds[len(writing)] / len(writing) if is_known else None,
+        )
+
+    def _drafts(self, writing: list[Sequence[State]], context: int, room: int) -> list[DraftTree]:
+        engine = self._engine
+        if not writing:
+            return []
+        floor = engine.cost.floor(context)
+        drafts = [
+            engine.writer.draft(sequence.conversation, sequence.ticket.answer, floor)
+            for sequence in writing
+        ]
+        limits = Limits(engine.target.max_branches, room)
+        return plan_drafts(drafts, engine.cost.seconds(context), limits)
+
+    def _reading_size(self, writers: int, context: int) -> int:
+        """Tokens that may be read in a step beside so many that write."""
+        known = self._read_seconds
+        if writers:
+            spare = (_SLOWER - 1.0) * self._engine.cost.seconds(context)[writers]
+            return _LEAST_PART if known is None else max(_LEAST_PART, int(spare / known))
+        return _FIRST_PART if known is None else max(_LEAST_PART, int(_ALONE_SECONDS / known))
+
+    def _parts(self, reading: list[Sequence[State]], budget: int) -> list[list[int]]:
+        """Shares the tokens of a step among the prompts, evenly but for what a short one does not
+        need: so a short prompt need not wait for a long one. Each gets one at least."""
+        sizes = [1] * len(reading)
+        budget -= len(reading)
+        hungry = list(range(len(reading)))
+        while budget > 0 and (hungry := [n for n in hungry if sizes[n] < reading[n].unread]):
+            for number in hungry:
+                share = max(1, budget // len(hungry))
+                more = min(share, reading[number].unread - sizes[number], budget)
+                sizes[number] += more
+                budget -= more
+        parts = []
+        for sequence, size in zip(reading, sizes, strict=True):
+            done = len(sequence.conversation.state.tokens)
+            parts.append(sequence.text[done : done + size])
+        return parts
+
+    def learn(self, batch: Batch[State], seconds: float) -> None:
+        """The batch took so many seconds."""
+        if not batch.read_size:
+            self._engine.cost.observe(batch.size, batch.context, seconds)
+            return
+        if batch.writing and batch.decode_seconds is None:
+            return
+        per_token = max(0.0, seconds - (batch.decode_seconds or 0.0)) / batch.read_size
+        known = self._read_seconds
+        if known is None:
+            self._read_seconds = per_token
+        else:
+            self._read_seconds = known + _LEARNING_RATE * (min(per_token, 3 * known) - known)
+
+    def shares(
+        self, batch: Batch[State], seconds: float
+    ) -> Iterator[tuple[Sequence[State], DraftTree, StepStatistics]]:
+        """What the step cost each writing sequence: an equal part of a step without drafts, and of
+        the rest as much as its draft is of all drafts. What reads took is left out."""
+        if batch.reads and batch.decode_seconds is not None:
+            seconds = min(seconds, batch.decode_seconds)
+        writers = len(batch.writing)
+        nodes = sum(map(len, batch.drafts))
+        plain = min(seconds, (batch.plain_share or seconds) * writers) if nodes else seconds
+        for sequence, tree in zip(batch.writing, batch.drafts, strict=True):
+            of_drafts = (seconds - plain) * len(tree) / nodes if nodes else 0.0
+            yield (
+                sequence,
+                tree,
+                StepStatistics(
+                    draft_size=len(tree),
+                    draft_seconds=batch.draft_seconds / writers,
+                    decode_seconds=plain / writers + of_drafts,
+                ),
+            )
