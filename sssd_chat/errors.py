@@ -10,6 +10,12 @@ class UserError(Exception):
     exit_code = 1
 
 
+class UsageError(UserError):
+    """Options or settings that cannot be had, or not together."""
+
+    exit_code = 2
+
+
 def reason(error: Exception, path: object = "") -> str:
     """What an error of the system says, to stand after a colon: without numbers, and without the
     name of the file where that is `path`, which the sentence has named."""

@@ -50,13 +50,15 @@ DEFAULT_WORDS = (
 )
 """The word pieces at the end of the vocabulary; other words make another vocabulary."""
 
+HEAD_WIDTH = 16
+"""Numbers of an attention head, unless a model is asked for with another width."""
+
 _SPACE_RUNS = tuple("▁" * 2**power for power in range(LONGEST_SPACES.bit_length()))
 _CHARACTERS = tuple("abcdefghijklmnopqrstuvwxyz.,!?-:;()\"'=")
 
 _WIDTH = 64
 _HEADS = 4
 _KEY_HEADS = 2
-_HEAD_WIDTH = _WIDTH // _HEADS
 _FEED_FORWARD = 128
 _EXPERTS, _EXPERTS_USED, _EXPERT_WIDTH = 6, 3, 48
 _CONVOLUTION = 4
@@ -113,6 +115,7 @@ class _Spec:
     context_length: int
     words: tuple[str, ...]
     can_end: bool
+    head_width: int
 
     def file_name(self) -> str:
         """A name that two different specifications never share."""
@@ -129,13 +132,17 @@ def tiny_model(
     context_length: int = 4096,
     words: Sequence[str] = DEFAULT_WORDS,
     can_end: bool = False,
+    head_width: int = HEAD_WIDTH,
 ) -> Path:
     """Return a tiny model in `folder`, written now or by an earlier call with the same arguments.
 
     The same arguments always give the same bytes. `context_length` is the trained one, in tokens.
     With `can_end`, the model ends a turn now and then (`</s>`, `<|im_end|>`); without, never.
+    `head_width` is the numbers of an attention head; a quantized KV cache needs a multiple of 32.
     """
-    spec = _Spec(architecture, seed, chat_template, context_length, tuple(words), can_end)
+    spec = _Spec(
+        architecture, seed, chat_template, context_length, tuple(words), can_end, head_width
+    )
     path = folder / spec.file_name()
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,7 +167,7 @@ def _write(spec: _Spec, path: Path) -> None:
     writer.add_embedding_length(_WIDTH)
     writer.add_layer_norm_rms_eps(1e-5)
     _add_vocabulary(writer, spec)
-    weights = _Weights(writer, np.random.default_rng(spec.seed))
+    weights = _Weights(writer, np.random.default_rng(spec.seed), spec.head_width)
     _add_ends(weights, spec)
     _BUILDERS[spec.architecture](writer, weights)
     writer.write_header_to_file()
@@ -194,9 +201,12 @@ def _add_vocabulary(writer: gguf.GGUFWriter, spec: _Spec) -> None:
 class _Weights:
     """Adds random tensors to a file; sizes are (outputs, inputs) as numpy counts them."""
 
-    def __init__(self, writer: gguf.GGUFWriter, random: np.random.Generator) -> None:
+    def __init__(
+        self, writer: gguf.GGUFWriter, random: np.random.Generator, head_width: int
+    ) -> None:
         self._writer = writer
         self._random = random
+        self.head_width = head_width
 
     def normal(self, size: Sequence[int], deviation: float) -> _Array:
         """Normally distributed numbers around 0."""
@@ -238,13 +248,14 @@ def _add_attention(weights: _Weights, block: str, *, normed: bool, sharpness: fl
     # Queries and keys a little larger than natural: with less, attention is a mean over all tokens
     # and contexts look alike; with more, it looks at a few tokens and the others do not count.
     gain = 1.0 if normed else sharpness
-    weights.linear(f"{block}.attn_q", _HEADS * _HEAD_WIDTH, _WIDTH, gain=gain)
-    weights.linear(f"{block}.attn_k", _KEY_HEADS * _HEAD_WIDTH, _WIDTH, gain=gain)
-    weights.linear(f"{block}.attn_v", _KEY_HEADS * _HEAD_WIDTH, _WIDTH)
-    weights.linear(f"{block}.attn_output", _WIDTH, _HEADS * _HEAD_WIDTH)
+    width = weights.head_width
+    weights.linear(f"{block}.attn_q", _HEADS * width, _WIDTH, gain=gain)
+    weights.linear(f"{block}.attn_k", _KEY_HEADS * width, _WIDTH, gain=gain)
+    weights.linear(f"{block}.attn_v", _KEY_HEADS * width, _WIDTH)
+    weights.linear(f"{block}.attn_output", _WIDTH, _HEADS * width)
     if normed:
-        weights.norm(f"{block}.attn_q_norm", _HEAD_WIDTH, gain=sharpness)
-        weights.norm(f"{block}.attn_k_norm", _HEAD_WIDTH, gain=sharpness)
+        weights.norm(f"{block}.attn_q_norm", width, gain=sharpness)
+        weights.norm(f"{block}.attn_k_norm", width, gain=sharpness)
 
 
 def _add_feed_forward(weights: _Weights, block: str) -> None:
@@ -254,19 +265,21 @@ def _add_feed_forward(weights: _Weights, block: str) -> None:
     weights.linear(f"{block}.ffn_down", _WIDTH, _FEED_FORWARD)
 
 
-def _describe_attention(writer: gguf.GGUFWriter, key_heads: int | Sequence[int]) -> None:
+def _describe_attention(
+    writer: gguf.GGUFWriter, weights: _Weights, key_heads: int | Sequence[int]
+) -> None:
     writer.add_head_count(_HEADS)
     writer.add_head_count_kv(key_heads)
-    writer.add_key_length(_HEAD_WIDTH)
-    writer.add_value_length(_HEAD_WIDTH)
-    writer.add_rope_dimension_count(_HEAD_WIDTH)
+    writer.add_key_length(weights.head_width)
+    writer.add_value_length(weights.head_width)
+    writer.add_rope_dimension_count(weights.head_width)
     writer.add_feed_forward_length(_FEED_FORWARD)
 
 
 def _build_llama(writer: gguf.GGUFWriter, weights: _Weights) -> None:
     layers = 2
     writer.add_block_count(layers)
-    _describe_attention(writer, _KEY_HEADS)
+    _describe_attention(writer, weights, _KEY_HEADS)
     for layer in range(layers):
         block = f"blk.{layer}"
         weights.norm(f"{block}.attn_norm")
@@ -277,7 +290,7 @@ def _build_llama(writer: gguf.GGUFWriter, weights: _Weights) -> None:
 def _build_gemma3(writer: gguf.GGUFWriter, weights: _Weights) -> None:
     windowed = [True, True, True, False]
     writer.add_block_count(len(windowed))
-    _describe_attention(writer, _KEY_HEADS)
+    _describe_attention(writer, weights, _KEY_HEADS)
     writer.add_sliding_window(SLIDING_WINDOW)
     writer.add_sliding_window_pattern(windowed)
     for layer in range(len(windowed)):
@@ -292,7 +305,7 @@ def _build_gemma3(writer: gguf.GGUFWriter, weights: _Weights) -> None:
 def _build_qwen3moe(writer: gguf.GGUFWriter, weights: _Weights) -> None:
     layers = 2
     writer.add_block_count(layers)
-    _describe_attention(writer, _KEY_HEADS)
+    _describe_attention(writer, weights, _KEY_HEADS)
     writer.add_expert_count(_EXPERTS)
     writer.add_expert_used_count(_EXPERTS_USED)
     writer.add_expert_feed_forward_length(_EXPERT_WIDTH)
@@ -338,7 +351,7 @@ def _build_lfm2(writer: gguf.GGUFWriter, weights: _Weights) -> None:
     # A layer without key heads is a convolution.
     key_heads = [0, _KEY_HEADS, 0]
     writer.add_block_count(len(key_heads))
-    _describe_attention(writer, key_heads)
+    _describe_attention(writer, weights, key_heads)
     writer.add_shortconv_l_cache(_CONVOLUTION)
     for layer, heads in enumerate(key_heads):
         block = f"blk.{layer}"

@@ -69,6 +69,8 @@ def path(text: str) -> Path:
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Which model runs, and how."""
+    from sssd_chat.config.settings import FLASH_ATTENTION
+
     group = parser.add_argument_group("model")
     group.add_argument(
         "--model",
@@ -83,14 +85,44 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="tokens of context (default: what the model was trained for, at most 8192)",
     )
     group.add_argument(
-        "--threads", type=whole(1, 1024), metavar="N", help="default: the physical cores"
+        "--threads",
+        type=whole(1, 1024),
+        metavar="N",
+        help="for one token at a time (default: as tuned, or the physical cores)",
     )
+    group.add_argument(
+        "--threads-batch",
+        type=whole(1, 1024),
+        metavar="N",
+        help="for prompts and drafts (default: as tuned, or as many as --threads)",
+    )
+    group.add_argument(
+        "--flash-attn",
+        choices=FLASH_ATTENTION,
+        help="attention in one pass (default: as tuned, or auto: off on a CPU, on a GPU where "
+        "llama.cpp can)",
+    )
+    add_cache_options(group)
     group.add_argument(
         "--gpu-layers",
         type=whole(-1),
         metavar="N",
-        help="layers to offload, -1 for all (default: all, where llama.cpp was built for a GPU)",
+        help="layers to offload, -1 for all (default: all that fit, where llama.cpp was built for "
+        "a GPU)",
     )
+
+
+def add_cache_options(parser: argparse._ActionsContainer) -> None:
+    """What the KV cache consists of."""
+    from sssd_chat.config.settings import CACHE_TYPES
+
+    for option, what in (("k", "keys"), ("v", "values")):
+        parser.add_argument(
+            f"--cache-type-{option}",
+            choices=CACHE_TYPES,
+            metavar="TYPE",
+            help=f"numbers of the KV cache's {what}: {', '.join(CACHE_TYPES)} (default: f16)",
+        )
 
 
 def add_datastore_options(parser: argparse.ArgumentParser) -> None:
@@ -221,6 +253,10 @@ def engine_settings(options: argparse.Namespace, config: Config | None = None) -
         cost_folder=paths.step_cost_folder(),
         experience_folder=paths.experience_folder(),
         datastore_folder=paths.datastore_folder(),
+        threads_batch=_first(options.threads_batch, config.model.threads_batch),
+        flash_attention=_first(options.flash_attn, config.model.flash_attention),
+        cache_type_k=_first(options.cache_type_k, config.model.cache_type_k),
+        cache_type_v=_first(options.cache_type_v, config.model.cache_type_v),
     )
 
 

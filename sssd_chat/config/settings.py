@@ -10,9 +10,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+"""Number formats of a KV cache, as llama.cpp calls them."""
+FLASH_ATTENTION = ("auto", "on", "off")
+"""Whether attention is computed in one pass; "auto" is for what is usually faster."""
 
-def _setting(default: Any, purpose: str, low: float = -math.inf, high: float = math.inf) -> Any:
-    return field(default=default, metadata={"purpose": purpose, "low": low, "high": high})
+
+def _setting(
+    default: Any,
+    purpose: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    limits = {"purpose": purpose, "low": low, "high": high, "choices": choices}
+    return field(default=default, metadata=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +37,27 @@ class ModelConfig:
     context: int | None = _setting(
         None, "tokens of context; what the model was trained for, at most 8192, without it", 16
     )
-    threads: int | None = _setting(None, "the physical cores without it", 1, 1024)
+    threads: int | None = _setting(
+        None, "for one token at a time; as tuned without it, or the physical cores", 1, 1024
+    )
+    threads_batch: int | None = _setting(
+        None, "for prompts and drafts; as tuned without it, or as many as `threads`", 1, 1024
+    )
+    flash_attention: str | None = _setting(
+        None,
+        "as tuned without it, or auto: off on a CPU, on a GPU where it can",
+        choices=FLASH_ATTENTION,
+    )
+    cache_type_k: str | None = _setting(
+        None, "numbers of the KV cache's keys; f16 without it", choices=CACHE_TYPES
+    )
+    cache_type_v: str | None = _setting(
+        None,
+        "numbers of its values; f16 without it; with less, flash attention is on",
+        choices=CACHE_TYPES,
+    )
     gpu_layers: int | None = _setting(
-        None, "layers to offload, -1 for all; all without it, where llama.cpp can", -1
+        None, "layers to offload, -1 for all; without it, all that fit", -1
     )
 
 
@@ -127,6 +158,8 @@ class Setting:
     purpose: str
     low: float
     high: float
+    choices: tuple[str, ...]
+    """The texts that it may be; empty for any text."""
 
     @property
     def key(self) -> str:
@@ -141,6 +174,8 @@ class Setting:
             if self.high == math.inf:
                 return word if self.low == -math.inf else f"{word}, {self.low:g} or more"
             return f"{word} from {self.low:g} to {self.high:g}"
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
         return {bool: "true or false", str: "text", tuple: "a list of texts"}[self.kind]
 
     def checked(self, value: object) -> Any:
@@ -151,6 +186,9 @@ class Setting:
         elif self.kind is float and isinstance(value, int | float) and not isinstance(value, bool):
             if self.low <= value <= self.high:
                 return float(value)
+        elif self.kind is str:
+            if isinstance(value, str) and value in (self.choices or (value,)):
+                return value
         elif type(value) is self.kind and (
             self.kind is not int or self.low <= typing.cast(int, value) <= self.high
         ):
@@ -192,6 +230,7 @@ def settings_of(section: dataclasses.Field[Any]) -> Iterator[Setting]:
             one.metadata["purpose"],
             one.metadata["low"],
             one.metadata["high"],
+            one.metadata["choices"],
         )
 
 

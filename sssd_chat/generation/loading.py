@@ -15,6 +15,8 @@ from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.forgetting import forgotten_at
 from sssd_chat.generation.probe import probe
+from sssd_chat.llama.gguf import read_header
+from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings, check_cache
 from sssd_chat.llama.model import LoadCancelled, Model, Progress
 from sssd_chat.llama.runtime import build_features, physical_cores, supports_gpu
 from sssd_chat.llama.sequence import TargetSequence
@@ -44,7 +46,7 @@ class EngineSettings:
     context_length: int | None = None
     """Tokens of each conversation; None for what the model was trained for, at most 8192."""
     threads: int | None = None
-    """None for the number of physical cores."""
+    """For one token at a time; None for the number of physical cores."""
     gpu_layers: int | None = None
     """None offloads all layers where the build can."""
     sequences: int = 1
@@ -57,6 +59,23 @@ class EngineSettings:
     """Where the drafter's experience is kept; None for nowhere."""
     datastore_folder: Path | None = None
     """Where the datastores are, one for each vocabulary; None for none."""
+    threads_batch: int | None = None
+    """For prompts and drafts; None for as many as `threads`."""
+    flash_attention: str | None = None
+    """One of FLASH_ATTENTION; None for the first, which chooses."""
+    cache_type_k: str | None = None
+    """One of CACHE_TYPES, for the keys of the KV cache; None for f16."""
+    cache_type_v: str | None = None
+    """The same for the values."""
+
+    @property
+    def cache(self) -> CacheSettings:
+        """What the KV cache consists of."""
+        return CacheSettings(
+            self.cache_type_k or USUAL_TYPE,
+            self.cache_type_v or USUAL_TYPE,
+            self.flash_attention or AUTO,
+        )
 
 
 @dataclass(slots=True)
@@ -116,7 +135,9 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
 
     Raises UserError when the model cannot be used, LoadCancelled when `progress` returned False.
     """
-    model = Model(settings.path, gpu_layers=settings.gpu_layers, progress=progress)
+    header = read_header(settings.path)
+    check_cache(header, settings.cache)
+    model = Model(settings.path, gpu_layers=settings.gpu_layers, progress=progress, header=header)
     try:
         target = Target(
             model,
@@ -125,6 +146,8 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
                 settings.threads,
                 settings.sequences,
                 settings.reads_ahead,
+                settings.threads_batch,
+                settings.cache,
             ),
         )
     except BaseException:
@@ -170,8 +193,8 @@ def _state_key(model: Model, target: Target) -> str:
 
 def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
     """Where the step costs of a model, whose files have so many bytes, are kept: one file for each
-    model file, build of llama.cpp, offloading and number of threads. Loads llama.cpp, not the
-    model."""
+    model file, build of llama.cpp, offloading, KV cache and number of threads. Loads llama.cpp, not
+    the model."""
     if settings.cost_folder is None:
         return None
     is_on_gpu = supports_gpu() and settings.gpu_layers != 0
@@ -181,6 +204,8 @@ def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
         build_features(),
         settings.gpu_layers if is_on_gpu else 0,
         settings.threads or physical_cores(),
+        settings.threads_batch or settings.threads or physical_cores(),
+        settings.cache,
     )
     return settings.cost_folder / f"{_hash(key)}.json"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sssd_chat.errors import UserError
+from sssd_chat.llama.kv_cache import CacheSettings
 from sssd_chat.llama.model import Model
 from sssd_chat.llama.runtime import api, forget_log, recent_log
 
@@ -23,6 +24,10 @@ class ContextSettings:
     batch_tokens: int
     """Most tokens of one batch."""
     threads: int
+    """For one token at a time."""
+    threads_batch: int
+    """For prompts and drafts."""
+    cache: CacheSettings
     is_unified: bool
     """Whether all ids share the cells, as trees need it; otherwise each id has its part."""
     states_kept: int
@@ -38,19 +43,25 @@ def make_context(model: Model, settings: ContextSettings) -> Any:
     params.n_ubatch = settings.batch_tokens
     params.n_seq_max = settings.sequence_ids
     params.n_threads = settings.threads
-    params.n_threads_batch = settings.threads
+    params.n_threads_batch = settings.threads_batch
+    params.type_k, params.type_v = settings.cache.ggml_types
+    params.flash_attn_type = _flash_type(settings.cache.flash_on(model.on_gpu))
     params.kv_unified = settings.is_unified
     params.n_rs_seq = settings.states_kept
     params.swa_full = True
-    if not model.on_gpu:
-        # On a CPU flash attention makes batches slower: a quarter at 1,000 tokens of context.
-        params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.no_perf = True
     forget_log()
     context = lib.llama_init_from_model(model.pointer, params)
     if not context:
         raise UserError(_why_not_made(model, settings))
     return context
+
+
+def _flash_type(wanted: bool | None) -> int:
+    lib = api()
+    if wanted is None:
+        return int(lib.LLAMA_FLASH_ATTN_TYPE_AUTO)
+    return int(lib.LLAMA_FLASH_ATTN_TYPE_ENABLED if wanted else lib.LLAMA_FLASH_ATTN_TYPE_DISABLED)
 
 
 def _why_not_made(model: Model, settings: ContextSettings) -> str:

@@ -15,6 +15,7 @@ import psutil
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.gguf import GgufHeader, read_header
+from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
 from sssd_chat.llama.runtime import api, forget_log, recent_log, supports_gpu
 from sssd_chat.llama.vocabulary import Vocabulary
 from sssd_chat.text import parameter_count
@@ -49,14 +50,20 @@ class Model:
     """A loaded model. Close it after every context made from it."""
 
     def __init__(
-        self, path: Path, *, gpu_layers: int | None = None, progress: Progress | None = None
+        self,
+        path: Path,
+        *,
+        gpu_layers: int | None = None,
+        progress: Progress | None = None,
+        header: GgufHeader | None = None,
     ) -> None:
-        """Loads `path`. `gpu_layers` None offloads all layers where the build can, 0 none.
+        """Loads `path`. `gpu_layers` None offloads all layers where the build can, 0 none; `header`
+        is that of the file, where it was read already.
 
         Raises UserError when the file is missing, damaged, of an unsupported architecture or too
         large for the memory; LoadCancelled when `progress` returned False.
         """
-        self.header: GgufHeader = read_header(path)
+        self.header = header or read_header(path)
         self.path = path
         self.on_gpu = supports_gpu() and gpu_layers != 0
         if not self.on_gpu:
@@ -182,16 +189,13 @@ class Model:
             lib.llama_model_is_recurrent(self.pointer) or lib.llama_model_is_hybrid(self.pointer)
         )
 
-    def context_bytes(self, context_length: int) -> int:
-        """Bytes of a KV cache in half precision for so many tokens."""
-        lib = self._api
-        heads = max(1, lib.llama_model_n_head(self.pointer))
-        width = lib.llama_model_n_embd(self.pointer) // heads
-        kv_heads = lib.llama_model_n_head_kv(self.pointer)
-        layers = lib.llama_model_n_layer(self.pointer)
-        return int(context_length * layers * kv_heads * width * 2 * 2)
+    def context_bytes(self, context_length: int, cache: CacheSettings = USUAL_CACHE) -> int:
+        """Bytes of a KV cache for so many tokens."""
+        return context_length * cache_shape(self.header).token_bytes(cache)
 
-    def check_context(self, context_length: int, cells: int) -> None:
+    def check_context(
+        self, context_length: int, cells: int, cache: CacheSettings = USUAL_CACHE
+    ) -> None:
         """Raises UserError when texts of `context_length` tokens, `cells` tokens in all, cannot be
         had."""
         if context_length > self.trained_context > 0:
@@ -200,7 +204,7 @@ class Model:
                 f"that {self.path.name} was trained for: use --ctx {self.trained_context} or less."
             )
         if not self.on_gpu:
-            _check_memory(self.path, MemoryNeed(0, self.context_bytes(cells)))
+            _check_memory(self.path, MemoryNeed(0, self.context_bytes(cells, cache)))
 
 
 @contextlib.contextmanager

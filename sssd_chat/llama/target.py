@@ -15,6 +15,7 @@ from sssd_chat.llama.batch import MAX_SEQUENCES, Batch
 from sssd_chat.llama.chain_memory import ChainMemory
 from sssd_chat.llama.chunks import Chunks
 from sssd_chat.llama.context import ContextSettings, make_context
+from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings
 from sssd_chat.llama.memory import ROOT, Memory, Tree
 from sssd_chat.llama.model import Model
 from sssd_chat.llama.recurrent import states_kept
@@ -53,7 +54,7 @@ class TargetSettings:
     """Tokens of each conversation; None for what the model was trained for, at most
     DEFAULT_CONTEXT."""
     threads: int | None = None
-    """None for the number of physical cores."""
+    """For one token at a time; None for the number of physical cores."""
     sequences: int = 1
     """Conversations that can be alive at once."""
     cells: int | None = None
@@ -64,6 +65,9 @@ class TargetSettings:
     reads_ahead: bool = False
     """Whether prompts are to be read while they are typed: their beginnings are then read in
     smaller chunks, with `read_ahead` and without."""
+    threads_batch: int | None = None
+    """For prompts and drafts; None for as many as `threads`."""
+    cache: CacheSettings = USUAL_CACHE
 
 
 class Target:
@@ -75,13 +79,14 @@ class Target:
         self.model = model
         self._api = api()
         self.threads = settings.threads or physical_cores()
+        self._cache = settings.cache
         usual = min(model.trained_context or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
         self.context_length = settings.context_length or usual
         """Tokens of one sequence that fit, prompt and answer together."""
         self.cells = settings.cells or self.context_length * settings.sequences
         """Tokens of all sequences together that fit."""
         self.context_length = min(self.context_length, self.cells)
-        model.check_context(self.context_length, self.cells)
+        model.check_context(self.context_length, self.cells, settings.cache)
         self.max_sequences = settings.sequences
         """Texts that can be open at once."""
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
@@ -97,6 +102,8 @@ class Target:
                 ids,
                 _BATCH_TOKENS,
                 self.threads,
+                settings.threads_batch or self.threads,
+                settings.cache,
                 is_unified=is_unified,
                 states_kept=states_kept(model.header, settings.sequences),
             ),
@@ -254,7 +261,7 @@ class Target:
     def state_kind(self) -> str:
         """What a kept state depends on besides the model file: it fits contexts of this kind."""
         kind = (self.context_length, self.model.can_roll_back, self.model.on_gpu)
-        return f"{kind} {llama_version()} {build_features()}"
+        return f"{kind} {self._cache} {llama_version()} {build_features()}"
 
     def state_size(self, sequence: TargetSequence) -> int:
         """Bytes that `save_state` would give."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from sssd_chat.llama.gguf import GgufHeader
 from sssd_chat.llama.header_keys import HeaderKeys
+from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
 from sssd_chat.llama.recurrent import shape_of, state_bytes, states_kept
 from sssd_chat.llama.shape import DraftShape
 
@@ -15,8 +16,6 @@ _BATCH = 512
 """Tokens that the target reads at once; its working memory is made for so many."""
 _OUTPUTS = 64
 """Rows of logits that are kept at once: one for each path through a tree."""
-_CACHE_BYTES = 2
-"""Half precision."""
 _WORK_BYTES = 4
 
 _WITHOUT_DECODER = ("t5", "t5encoder")
@@ -69,8 +68,10 @@ class ModelDescription:
     """Attention heads of a layer, the most of any."""
     width: int
     """Numbers in an embedding."""
-    cache_bytes: int
-    """Bytes of KV cache a token."""
+    key_numbers: int
+    """Numbers of a token's keys in the KV cache."""
+    value_numbers: int
+    """Numbers of its values."""
     state_bytes: int
     """Bytes of recurrent state, earlier versions included, whatever the context."""
     draft_shape: DraftShape
@@ -80,12 +81,14 @@ class ModelDescription:
     unsuitable: str | None
     """Why it cannot chat, as the end of a sentence that begins with its name; None if it may."""
 
-    def memory(self, context: int) -> MemoryEstimate:
+    def memory(self, context: int, cache_settings: CacheSettings = USUAL_CACHE) -> MemoryEstimate:
         """What it needs at `context` tokens, on a CPU or all on a GPU. An estimate: within a few
         percent for usual models."""
-        rows = max(self.vocabulary_size or 0, context * self.heads)
+        pairs = 0 if cache_settings.flash_on(on_gpu=False) else context * self.heads
+        rows = max(self.vocabulary_size or 0, pairs)
         work = _BATCH * (rows + context + 4 * self.width) + _OUTPUTS * (self.vocabulary_size or 0)
-        cache = context * self.cache_bytes + self.state_bytes
+        a_token = cache_settings.bytes_of(self.key_numbers, self.value_numbers)
+        cache = context * a_token + self.state_bytes
         return MemoryEstimate(self.bytes, cache, _WORK_BYTES * work)
 
     def as_json(self) -> dict[str, Any]:
@@ -103,6 +106,7 @@ class ModelDescription:
 def describe(header: GgufHeader) -> ModelDescription:
     """The description of a model whose header was read."""
     own = HeaderKeys(header)
+    cache = cache_shape(header)
     return ModelDescription(
         title=_text(header, "general.name"),
         architecture=header.architecture,
@@ -119,31 +123,13 @@ def describe(header: GgufHeader) -> ModelDescription:
         layers=own.number("block_count"),
         heads=max(own.each_layer("attention.head_count")),
         width=own.number("embedding_length"),
-        cache_bytes=_cache_bytes(own),
+        key_numbers=sum(cache.keys),
+        value_numbers=sum(cache.values),
         state_bytes=(1 + states_kept(header, 1)) * state_bytes(header),
         draft_shape=shape_of(header),
         licence=_licence(header),
         unsuitable=_unsuitable(header, own),
     )
-
-
-def _cache_bytes(own: HeaderKeys) -> int:
-    """Bytes of KV cache a token, over all layers that have one. Windowed layers count in full: the
-    target keeps all their tokens, so that drafts can be taken back."""
-    heads = own.each_layer("attention.head_count")
-    key_heads = own.each_layer("attention.head_count_kv")
-    if own.get("attention.head_count_kv") is None:
-        key_heads = heads
-    usual = own.number("embedding_length") // max(1, *heads)
-    key = max(own.number("attention.key_length"), own.number("attention.key_length_swa")) or usual
-    value = max(own.number("attention.value_length"), own.number("attention.value_length_swa"))
-    every = own.number("full_attention_interval")
-    if every:
-        key_heads = [count for place, count in enumerate(key_heads, 1) if place % every == 0]
-    shared = own.number("attention.shared_kv_layers")
-    if shared:
-        key_heads = key_heads[: max(0, len(key_heads) - shared)]
-    return sum(key_heads) * (key + (value or usual)) * _CACHE_BYTES
 
 
 def _tokenizer(header: GgufHeader) -> str | None:

@@ -43,6 +43,16 @@ def as_json(model: Path, *words: str, stdin: str | bytes | None = "") -> dict:
     return json.loads(result.stdout)
 
 
+def test_a_smaller_cache_answers_too_and_what_cannot_be_had_is_refused(models: Path) -> None:
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE, can_end=True, head_width=32)
+    small = ("--cache-type-k", "q8_0", "--cache-type-v", "q8_0", "--threads-batch", "1")
+    answer = as_json(model, "hello", "--max-tokens", "10", *small)
+    assert answer["tokens"] >= 1
+    result = ask(model, "hello", *small, "--flash-attn", "off")
+    assert result.returncode == 2 and result.stdout == ""
+    assert "q8_0 needs flash attention" in result.stderr and result.stderr.count("\n") == 1
+
+
 def test_the_object_says_everything(chat_model: Path) -> None:
     answer = as_json(chat_model, "hello there", "--max-tokens", "20")
     assert answer["tokens"] >= answer["steps"] >= 1

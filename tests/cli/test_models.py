@@ -73,6 +73,9 @@ def test_info_tells_everything(models: Path, capsys: Capture) -> None:
     told = json.loads(output(capsys, "info", str(path), "--json", "--ctx", "100"))
     assert told["memory"]["context_tokens"] == 100
     assert told["memory"]["total"] > told["bytes"] == path.stat().st_size
+    small = ("--cache-type-k", "q8_0", "--cache-type-v", "q8_0")
+    less = json.loads(output(capsys, "info", str(path), "--json", "--ctx", "100", *small))
+    assert less["memory"]["context"] * 32 == told["memory"]["context"] * 17
     assert len(told["fingerprint"]) == 16
 
 

@@ -31,6 +31,8 @@ def file(home: Path) -> Path:
 def good_values(setting: Setting) -> st.SearchStrategy[Any]:
     if setting.kind is bool:
         return st.booleans()
+    if setting.choices:
+        return st.sampled_from(setting.choices)
     low = max(setting.low, -(2**40))
     high = min(setting.high, 2**40)
     if setting.kind is int:
@@ -102,6 +104,7 @@ def test_a_wrong_value_costs_that_setting_alone(key: str, file: Path) -> None:
         ("answer.temperature = nan", "expected a number from 0 to 100; the default (0.7) counts"),
         ("answer.top_k = true", "expected a whole number, 0 or more"),
         ("model.threads = 0", "expected a whole number from 1 to 1024; the default counts"),
+        ("model.cache_type_k = 'q9'", "model.cache_type_k is 'q9', expected one of f32, f16"),
         ("answer.temprature = 1", "no setting answer.temprature; did you mean answer.temperature?"),
         ("screen.temperature = 1", "did you mean answer.temperature?"),
         ("temperature = 1", "no section temperature; did you mean answer.temperature?"),

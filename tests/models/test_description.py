@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.llama.gguf import GgufHeader, MetadataValue, read_header
+from sssd_chat.llama.kv_cache import CacheSettings
 from sssd_chat.llama.model import Model
 from sssd_chat.llama.shape import DraftShape
 from sssd_chat.models.description import ModelDescription, describe
@@ -23,7 +24,7 @@ def test_the_header_tells_what_llama_cpp_finds(models: Path, architecture: Archi
         assert (told.draft_shape is DraftShape.TREES) == model.can_roll_back
         assert told.title == model.name
         if architecture not in (Architecture.MAMBA, Architecture.LFM2):
-            assert told.cache_bytes * 100 == model.context_bytes(100)
+            assert told.memory(100).context == model.context_bytes(100)
     finally:
         model.close()
     assert told.has_template
@@ -60,14 +61,22 @@ def test_layers_without_keys_take_no_cache() -> None:
         "x.attention.head_count": 4,
         "x.attention.head_count_kv": 2,
     }
-    full = described(usual).cache_bytes
+    full = described(usual).memory(1).context
     assert full == 4 * 2 * (16 + 16) * 2
-    assert described(usual | {"x.attention.head_count_kv": (2, 0, 0, 2)}).cache_bytes == full // 2
-    assert described(usual | {"full_attention_interval": 4}).cache_bytes == full // 4
-    assert described(usual | {"x.attention.shared_kv_layers": 2}).cache_bytes == full // 2
-    assert described(usual | {"x.attention.key_length": 48}).cache_bytes == 2 * full
+
+    def with_keys(more: dict[str, MetadataValue]) -> int:
+        return described(usual | more).memory(1).context
+
+    assert with_keys({"x.attention.head_count_kv": (2, 0, 0, 2)}) == full // 2
+    assert with_keys({"full_attention_interval": 4}) == full // 4
+    assert with_keys({"x.attention.shared_kv_layers": 2}) == full // 2
+    assert with_keys({"x.attention.key_length": 48}) == 2 * full
+    # Keys and values in the same numbers are kept once.
+    assert with_keys({"x.attention.key_length_mla": 8}) == full // 2
     del usual["x.attention.head_count_kv"]
-    assert described(usual).cache_bytes == 2 * full
+    assert with_keys({}) == 2 * full
+    # 256 numbers in blocks of 32: 34 bytes of keys, 18 of values.
+    assert described(usual).memory(1, CacheSettings("q8_0", "q4_0")).context == 8 * (34 + 18)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +110,7 @@ def test_odd_values_cost_that_value(models: Path) -> None:
         }
     )
     assert odd.licence is None and odd.title is None and odd.tokenizer == "gpt2"
-    assert odd.layers == odd.cache_bytes == 0
+    assert odd.layers == odd.key_numbers == odd.value_numbers == 0
     large = {"block_count": 10**18, "x.attention.head_count_kv": 2}
     assert described(large).memory(10).total > 0  # type: ignore[arg-type]
 
