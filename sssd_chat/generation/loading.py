@@ -145,9 +145,9 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
                 settings.context_length,
                 settings.threads,
                 settings.sequences,
-                settings.reads_ahead,
-                settings.threads_batch,
-                settings.cache,
+                reads_ahead=settings.reads_ahead,
+                threads_batch=settings.threads_batch,
+                cache=settings.cache,
             ),
         )
     except BaseException:
