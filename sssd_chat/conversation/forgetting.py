@@ -7,11 +7,11 @@ any more when it is brought up to date, and forgetting again finishes what was b
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sssd_chat import paths
 from sssd_chat.conversation.history import History
-from sssd_chat.conversation.indexing import chat_of_key
+from sssd_chat.conversation.indexing import chat_key, chat_of_key
 from sssd_chat.conversation.state_cache import StateCache
 from sssd_chat.datastore.document import CHATS, STARTER
 from sssd_chat.datastore.info import NotTheWriter
@@ -25,13 +25,20 @@ from sssd_chat.generation.forgetting import forget_learned_texts
 _WAIT_SECONDS = 60.0
 """How long another program that writes to the datastore is asked to step back."""
 
+Progress = Callable[[int, int], None]
+"""Called with the indexes from which something was taken out, and how many there are."""
+
+
+def nobody(_done: int, _total: int) -> None:
+    """Told the progress where nobody looks at it."""
+
 
 def forget_chat(chat: int) -> None:
     """Forgets one chat; see `forget_chats`."""
     forget_chats([chat])
 
 
-def forget_chats(chats: Sequence[int]) -> None:
+def forget_chats(chats: Sequence[int], progress: Progress = nobody) -> None:
     """Deletes chats for real; when this returns, nothing on the disk holds their text.
 
     Raises NoSuchChat, and then nothing is deleted; UserError when something could not be erased
@@ -45,19 +52,31 @@ def forget_chats(chats: Sequence[int]) -> None:
         for chat in gone:
             history.chat(chat)
         problem = _problem_of(lambda: history.delete_chats(chats))
-    states = StateCache(paths.state_cache_folder(), 0)
-
-    def forget_states() -> None:
-        for chat in gone:
-            states.forget(chat)
-
-    _erase(forget_states)
-    _forget_everywhere(forget)
+    _forget_states(gone)
+    _forget_everywhere(forget, progress)
     if problem is not None:
         raise problem
 
 
-def forget_collection(collection: str) -> int:
+def forget_learned_turns(chat: int, turns: Collection[int]) -> None:
+    """Forgets what was made from turns that are no longer in the history. Raises UserError when
+    something could not be erased yet."""
+    keys = [chat_key(chat, turn) for turn in turns]
+    _forget_states([chat])
+    _forget_everywhere(lambda store: store.forget(CHATS, keys))
+
+
+def _forget_states(chats: Iterable[int]) -> None:
+    states = StateCache(paths.state_cache_folder(), 0)
+
+    def forget() -> None:
+        for chat in chats:
+            states.forget(chat)
+
+    _erase(forget)
+
+
+def forget_collection(collection: str, progress: Progress = nobody) -> int:
     """Forgets an imported collection, or a starter collection, which does not come back by itself
     then; returns how many documents it had.
 
@@ -79,12 +98,13 @@ def forget_collection(collection: str) -> int:
             texts.decline([collection])
         texts.remove_collection(collection)
         texts.erase()
+    _forget_sources(collection)
     _erase(lambda: forget_savings(paths.savings_file(), [collection]))
-    _forget_everywhere(lambda store: store.forget_collection(collection))
+    _forget_everywhere(lambda store: store.forget_collection(collection), progress)
     return count or indexed
 
 
-def forget_document(name: str, collection: str | None = None) -> int:
+def forget_document(name: str, collection: str | None = None, progress: Progress = nobody) -> int:
     """Forgets an imported document with all its parts, in one collection or in all; returns how
     many parts there were. Raises UserError as `forget_collection` does."""
     count = 0
@@ -98,12 +118,14 @@ def forget_document(name: str, collection: str | None = None) -> int:
             where = "" if collection is None else f" in the collection {collection}"
             raise UserError(f"There is no document {name}{where}.")
         texts.erase()
+    for place, parts in found.items():
+        _forget_sources(place, parts)
 
     def forget(store: Datastore) -> None:
         for place, parts in found.items():
             store.forget(place, parts)
 
-    _forget_everywhere(forget)
+    _forget_everywhere(forget, progress)
     return count
 
 
@@ -114,6 +136,7 @@ def forget_parts(collection: str, parts: Sequence[str]) -> None:
         with texts.transaction():
             texts.remove(collection, parts)
         texts.erase()
+    _forget_sources(collection, parts)
     _forget_everywhere(lambda store: store.forget(collection, parts))
 
 
@@ -141,10 +164,19 @@ def _problem_of(erase: Callable[[], None]) -> UserError | None:
     return None
 
 
-def _forget_everywhere(forget: Callable[[Datastore], object]) -> None:
+def _forget_sources(collection: str, parts: Sequence[str] | None = None) -> None:
+    """Kept answers no longer say that a piece of them came from there."""
+    if paths.history_file().exists():
+        with contextlib.closing(History(paths.history_file())) as history:
+            history.forget_sources(collection, parts)
+
+
+def _forget_everywhere(forget: Callable[[Datastore], object], progress: Progress = nobody) -> None:
     """Takes texts out of the experience, and out of the index of every vocabulary."""
     _erase(lambda: forget_learned_texts(paths.experience_folder()))
-    for vocabulary in vocabulary_folders(paths.datastore_folder()):
+    vocabularies = vocabulary_folders(paths.datastore_folder())
+    for done, vocabulary in enumerate(vocabularies):
+        progress(done, len(vocabularies))
         store = Datastore(vocabulary.folder, _WAIT_SECONDS)
         try:
             forget(store)
@@ -158,6 +190,7 @@ def _forget_everywhere(forget: Callable[[Datastore], object]) -> None:
             raise UserError(f"{vocabulary.folder} cannot be written: {error.strerror}.") from error
         finally:
             store.close()
+    progress(len(vocabularies), len(vocabularies))
 
 
 def _erase(erase: Callable[[], None]) -> None:

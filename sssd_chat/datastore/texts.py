@@ -103,6 +103,13 @@ class TextStore:
         )
         return dict(rows.fetchall())
 
+    def titles(self, collection: str) -> dict[str, str]:
+        """The documents of a collection with their parts: name and title, in order."""
+        rows = self._connection.execute(
+            "SELECT name, title FROM texts WHERE collection = ? ORDER BY name", (collection,)
+        )
+        return dict(rows.fetchall())
+
     def parts(self, collection: str, name: str) -> list[str]:
         """The names of a document and of its parts (see `part_name`) that a collection has."""
         rows = self._connection.execute(

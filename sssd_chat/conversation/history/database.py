@@ -9,10 +9,12 @@ from pathlib import Path
 
 from sssd_chat.conversation.history.encoding import packed, restored, storable, title_of
 from sssd_chat.conversation.history.erasing import erase, is_erasing_due, note_deletion
+from sssd_chat.conversation.history.figures import put_figures
 from sssd_chat.conversation.history.opening import open_database, transaction
-from sssd_chat.conversation.history.reader import HistoryReader
+from sssd_chat.conversation.history.origins import CHATS, Origins
+from sssd_chat.conversation.history.reader import NEW_PROMPT, HistoryReader
 from sssd_chat.conversation.history.search_index import SearchIndex
-from sssd_chat.conversation.history.turns import NewTurn, NoSuchChat
+from sssd_chat.conversation.history.turns import NewTurn, NoSuchChat, NoSuchTurn, TurnRecord
 
 _SILENT_SECONDS = 60.0
 """An answer being written is written again each second; after this time its program has ended."""
@@ -27,6 +29,7 @@ class History(HistoryReader):
         self._path = path
         connection = open_database(path)
         super().__init__(connection, SearchIndex(connection))
+        self._origins = Origins(connection)
         try:
             if self._index.needs_rebuild():
                 with transaction(self._connection):
@@ -88,9 +91,11 @@ class History(HistoryReader):
         )
         return number
 
-    def insert(self, chat: int, parent: int | None, turn: NewTurn) -> int:
+    def insert(
+        self, chat: int, parent: int | None, turn: NewTurn, *, is_counted: bool = True
+    ) -> int:
         """Adds a turn with all that is known about it and leaves the chat as it is otherwise;
-        returns its number."""
+        returns its number. A copy of another turn is not to be counted in the figures."""
         created = time.time() if turn.created is None else turn.created
         cursor = self._connection.execute(
             "INSERT INTO turns (chat, parent, role, status, model, fingerprint, created, updated,"
@@ -113,6 +118,9 @@ class History(HistoryReader):
         number = int(cursor.lastrowid or 0)
         if turn.status != "streaming":
             self._index.add(number, turn.text)
+        self._origins.put(number, turn.spans)
+        if is_counted:
+            put_figures(self._connection, number, created, turn.statistics)
         return number
 
     def update_turn(
@@ -123,11 +131,12 @@ class History(HistoryReader):
         status: str,
         parameters: str = "",
         statistics: str = "",
+        spans: str = "",
     ) -> bool:
         """Replaces the text, the exact token ids, the status and the particulars of a turn. False
         when there is no such turn any more."""
         before = self._connection.execute(
-            "SELECT text, status FROM turns WHERE id = ?", (turn,)
+            "SELECT text, status, created FROM turns WHERE id = ?", (turn,)
         ).fetchone()
         if before is None:
             return False
@@ -145,6 +154,8 @@ class History(HistoryReader):
                 turn,
             ),
         )
+        self._origins.put(turn, spans)
+        put_figures(self._connection, turn, before[2], statistics)
         if before[1] != "streaming":
             self._index.remove(turn, restored(before[0]))
         if status != "streaming":
@@ -172,9 +183,8 @@ class History(HistoryReader):
     def choose_branch(self, chat: int, turn: int) -> None:
         """The chat goes on with the newest branch that `turn` is part of, until a turn is added
         elsewhere."""
-        parents = self._parents(chat)
-        leaf = max((t for t in parents if _is_below(t, turn, parents)), default=None)
-        self.set_leaf(chat, leaf)
+        below = _below(turn, self._parents(chat))
+        self.set_leaf(chat, below[-1] if below else None)
 
     def set_leaf(self, chat: int, leaf: int | None) -> None:
         """The chat goes on after this turn, until one is added; None for the newest."""
@@ -187,6 +197,73 @@ class History(HistoryReader):
         )
         if not changed.rowcount:
             raise NoSuchChat(chat)
+
+    def set_system(self, chat: int, system: str) -> None:
+        """Gives a chat another system prompt."""
+        self._connection.execute(
+            "UPDATE chats SET system = ? WHERE id = ?", (storable(system), chat)
+        )
+
+    def set_parameters(self, chat: int, parameters: str) -> None:
+        """How the answers of a chat are to be written (a JSON object)."""
+        self._connection.execute("UPDATE chats SET parameters = ? WHERE id = ?", (parameters, chat))
+
+    def set_prompt(self, chat: int | None, prompt: str) -> None:
+        """Keeps what stands in the prompt of a chat; None for the chat that is not begun."""
+        if chat is not None:
+            self._connection.execute(
+                "UPDATE chats SET prompt = ? WHERE id = ?", (storable(prompt), chat)
+            )
+        elif prompt:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (NEW_PROMPT, storable(prompt))
+            )
+        else:
+            self._connection.execute("DELETE FROM facts WHERE name = ?", (NEW_PROMPT,))
+
+    def delete_turns(self, chat: int, turn: int) -> list[int]:
+        """Deletes a turn with all that follow it for real, as `delete_chats` deletes chats, and
+        returns their numbers. The chat goes on after the branch that was the current one, if that
+        is still there, or else beside what was deleted, or before it.
+
+        Raises NoSuchTurn, and then nothing is deleted; UserError when the turns are deleted but
+        their text could not be taken off the disk yet."""
+        deleted: list[int] = []
+
+        def delete() -> None:
+            parents = self._parents(chat)
+            if turn not in parents:
+                raise NoSuchTurn
+            leaf = self._leaf_among(chat, parents)
+            deleted.extend(_below(turn, parents))
+            gone = set(deleted)
+            self._drop([record for record in self.records(chat) if record.id in gone])
+            self._origins.forget_documents(CHATS, [f"{chat}/{number}" for number in deleted])
+            if leaf in gone:
+                beside = self.children(chat, parents[turn])
+                nearest = max((t for t in beside if t < turn), default=min(beside, default=None))
+                leaf = parents[turn] if nearest is None else _below(nearest, parents)[-1]
+            self.set_leaf(chat, leaf)
+            note_deletion(self._connection)
+
+        self.transaction(delete)
+        self.finish_deleting()
+        return sorted(deleted)
+
+    def forget_sources(self, collection: str, documents: Iterable[str] | None = None) -> None:
+        """Takes out of all answers what was drafted from documents of a collection, or from all of
+        it, and takes it off the disk. Raises UserError when that is not possible yet."""
+
+        def forget() -> None:
+            if (
+                self._origins.forget_collection(collection)
+                if documents is None
+                else self._origins.forget_documents(collection, documents)
+            ):
+                note_deletion(self._connection)
+
+        self.transaction(forget)
+        self.finish_deleting()
 
     def delete_chat(self, chat: int) -> None:
         """Deletes a chat for real; see `delete_chats`."""
@@ -214,6 +291,7 @@ class History(HistoryReader):
             self._index.clear()
             self._connection.execute("DELETE FROM turns")
             self._connection.execute("DELETE FROM chats")
+            self.set_prompt(None, "")
             note_deletion(self._connection)
 
         self.transaction(delete)
@@ -227,14 +305,22 @@ class History(HistoryReader):
     def _delete(self, chat: int) -> None:
         if not self.has_chat(chat):
             raise NoSuchChat(chat)
-        for record in self.records(chat):
-            if record.status != "streaming":
-                self._index.remove(record.id, record.text)
-        self._connection.execute("DELETE FROM turns WHERE chat = ?", (chat,))
+        self._drop(self.records(chat))
+        self._origins.forget_chat(chat)
         self._connection.execute("DELETE FROM chats WHERE id = ?", (chat,))
 
+    def _drop(self, records: Iterable[TurnRecord]) -> None:
+        # Those that follow another one first: nothing may follow what is not there.
+        for record in sorted(records, key=lambda record: record.id, reverse=True):
+            if record.status != "streaming":
+                self._index.remove(record.id, record.text)
+            self._connection.execute("DELETE FROM turns WHERE id = ?", (record.id,))
 
-def _is_below(turn: int | None, ancestor: int, parents: dict[int, int | None]) -> bool:
-    while turn is not None and turn != ancestor:
-        turn = parents.get(turn)
-    return turn is not None
+
+def _below(turn: int, parents: dict[int, int | None]) -> list[int]:
+    """The turn and all that follow it, in the order of their numbers."""
+    found: dict[int, None] = {}
+    for number in sorted(parents):
+        if number == turn or parents[number] in found:
+            found[number] = None
+    return list(found)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sssd_chat.conversation.history.encoding import restored, unpacked
+from sssd_chat.conversation.history.figures import Figures, figures_by_week
 from sssd_chat.conversation.history.opening import snapshot
 from sssd_chat.conversation.history.search import Search, terms_of
 from sssd_chat.conversation.history.search_index import SearchIndex
@@ -18,14 +19,17 @@ from sssd_chat.conversation.history.turns import (
     TurnRecord,
 )
 
+NEW_PROMPT = "prompt"
+"""The fact that holds what stands in the prompt while no chat is begun."""
+
 _PAGE = 64
 _SUMMARY = (
     "SELECT id, title, created, updated,"
-    " (SELECT count(*) FROM turns WHERE chat = chats.id), system FROM chats"
+    " (SELECT count(*) FROM turns WHERE chat = chats.id), system, parameters FROM chats"
 )
 _RECORD = (
     "SELECT id, parent, role, text, status, model, tokens, fingerprint, parameters, statistics,"
-    " created, updated FROM turns"
+    " created, updated, coalesce((SELECT spans FROM spans WHERE turn = turns.id), '') FROM turns"
 )
 
 
@@ -146,6 +150,27 @@ class HistoryReader:
         ).fetchone()
         return [] if row is None else self.children(*row)
 
+    def has_turns(self, turns: Collection[int]) -> bool:
+        """Whether all of the turns are there."""
+        find = "SELECT 1 FROM turns WHERE id = ?"
+        return all(self._connection.execute(find, (turn,)).fetchone() for turn in turns)
+
+    def prompt(self, chat: int | None) -> str:
+        """What stood in the prompt when the chat was left; None for the chat that is not begun."""
+        if chat is None:
+            row = self._connection.execute(
+                "SELECT value FROM facts WHERE name = ?", (NEW_PROMPT,)
+            ).fetchone()
+        else:
+            row = self._connection.execute(
+                "SELECT prompt FROM chats WHERE id = ?", (chat,)
+            ).fetchone()
+        return "" if row is None else restored(row[0])
+
+    def figures_by_week(self) -> dict[int, Figures]:
+        """What the answers of each week cost and gained, by the number of the week."""
+        return figures_by_week(self._connection)
+
     def leaf(self, chat: int) -> int | None:
         """The last turn of the current branch; None for a chat without turns."""
         return self._leaf_among(chat, self._parents(chat))
@@ -169,8 +194,8 @@ class HistoryReader:
         return None if row is None else _turn_record(row)
 
 
-def _summary(row: tuple[int, str, float, float, int, str | bytes]) -> ChatSummary:
-    return ChatSummary(*row[:5], restored(row[5]))
+def _summary(row: tuple[int, str, float, float, int, str | bytes, str]) -> ChatSummary:
+    return ChatSummary(*row[:5], restored(row[5]), row[6])
 
 
 def _turn_record(row: sqlite3.Row) -> TurnRecord:

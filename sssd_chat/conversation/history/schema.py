@@ -7,7 +7,9 @@ import os
 import sqlite3
 from pathlib import Path
 
-SCHEMA_VERSION = 2
+from sssd_chat.conversation.history.figures import put_figures
+
+SCHEMA_VERSION = 3
 
 # AUTOINCREMENT: what keeps the number of a deleted chat or turn must never meet another under it.
 _TABLES = """
@@ -19,7 +21,9 @@ CREATE TABLE chats (
     title TEXT NOT NULL,
     system TEXT NOT NULL,
     leaf INTEGER,
-    origin TEXT
+    origin TEXT,
+    parameters TEXT NOT NULL DEFAULT '',
+    prompt TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX chats_by_use ON chats(updated);
 CREATE UNIQUE INDEX chats_by_origin ON chats(origin) WHERE origin IS NOT NULL;
@@ -42,8 +46,22 @@ CREATE INDEX turns_of_chat ON turns(chat);
 CREATE INDEX turns_of_parent ON turns(parent);
 CREATE INDEX finished_answers ON turns(chat)
     WHERE role = 'assistant' AND status IN ('done', 'stopped');
-CREATE INDEX streaming_answers ON turns(updated) WHERE status = 'streaming'
+CREATE INDEX streaming_answers ON turns(updated) WHERE status = 'streaming';
+{beside}
 """
+
+# Beside the turns, so that looking at all of them does not read all texts.
+_BESIDE_TURNS = """CREATE TABLE figures (
+    turn INTEGER PRIMARY KEY REFERENCES turns(id) ON DELETE CASCADE,
+    week INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    plain_seconds REAL NOT NULL
+);
+CREATE TABLE spans (
+    turn INTEGER PRIMARY KEY REFERENCES turns(id) ON DELETE CASCADE,
+    spans TEXT NOT NULL
+)"""
 
 _FROM_VERSION_1 = """
 CREATE TEMP TABLE old_chats AS SELECT * FROM main.chats;
@@ -64,6 +82,12 @@ DROP TABLE temp.old_turns;
 DROP TABLE temp.old_chats
 """
 
+_FROM_VERSION_2 = f"""
+ALTER TABLE chats ADD COLUMN parameters TEXT NOT NULL DEFAULT '';
+ALTER TABLE chats ADD COLUMN prompt TEXT NOT NULL DEFAULT '';
+{_BESIDE_TURNS}
+"""
+
 
 def version_of(connection: sqlite3.Connection) -> int:
     """The version of the schema; 0 for a new database."""
@@ -77,12 +101,27 @@ def bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     Raises OSError or sqlite3.Error."""
     version = version_of(connection)
     if version == 0:
-        _run(connection, _TABLES)
+        _run(connection, _tables())
     elif version == 1:
         back_up(path, version)
-        _run(connection, _FROM_VERSION_1.format(tables=_TABLES.strip()))
+        _run(connection, _FROM_VERSION_1.format(tables=_tables()))
+    elif version == 2:
+        back_up(path, version)
+        _run(connection, _FROM_VERSION_2)
+        _sum_up(connection)
     if version < SCHEMA_VERSION:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _tables() -> str:
+    return _TABLES.strip().format(beside=_BESIDE_TURNS)
+
+
+def _sum_up(connection: sqlite3.Connection) -> None:
+    """Makes the figures of the answers there are."""
+    rows = connection.execute("SELECT id, created, statistics FROM turns WHERE statistics <> ''")
+    for turn, created, statistics in rows:
+        put_figures(connection, turn, created, statistics)
 
 
 def _run(connection: sqlite3.Connection, script: str) -> None:

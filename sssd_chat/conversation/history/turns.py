@@ -15,6 +15,13 @@ class NoSuchChat(UserError):
         super().__init__(f"There is no chat {chat}; `sssd-chat chats list` shows those there are.")
 
 
+class NoSuchTurn(UserError):
+    """There is no turn with the number in the chat."""
+
+    def __init__(self) -> None:
+        super().__init__("This part of the chat is not there any more.")
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
     """One turn as the screen and the session need it."""
@@ -49,6 +56,8 @@ class NewTurn:
     """Seconds since 1970; None for now."""
     updated: float | None = None
     """Seconds since 1970; None for `created`."""
+    spans: str = ""
+    """Where its drafted pieces came from, see `packed_spans`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ class TurnRecord:
     statistics: str
     created: float
     updated: float
+    spans: str = ""
+    """Where its drafted pieces came from, see `packed_spans`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,8 @@ class ChatSummary:
     """Questions and answers, those of all branches."""
     system: str
     """The system prompt."""
+    parameters: str = ""
+    """How its answers are to be written (a JSON object); empty for as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.conversation.history import History, StoredTurn
+from sssd_chat.conversation.history.figures import Figures
+from sssd_chat.conversation.history.particulars import statistics_of
 from sssd_chat.conversation.history.schema import SCHEMA_VERSION, backups_of
+from sssd_chat.generation.statistics import AnswerStatistics
 
 VERSION_1 = """
 CREATE TABLE chats (
@@ -123,3 +126,57 @@ def test_a_new_database_is_of_this_version_and_private(tmp_path: Path) -> None:
     assert backups_of(path) == []
     assert {oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()} == {"0o600"}
     assert path.parent.stat().st_mode & 0o077 == 0
+
+
+# From version 2
+
+
+VERSION_2 = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE chats (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, created REAL NOT NULL, updated REAL NOT NULL,
+    title TEXT NOT NULL, system TEXT NOT NULL, leaf INTEGER, origin TEXT
+);
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    chat INTEGER NOT NULL REFERENCES chats(id) ON DELETE CASCADE,
+    parent INTEGER REFERENCES turns(id),
+    role TEXT NOT NULL, status TEXT NOT NULL, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    created REAL NOT NULL, updated REAL NOT NULL, parameters TEXT NOT NULL,
+    statistics TEXT NOT NULL, text TEXT NOT NULL, tokens BLOB
+);
+CREATE INDEX finished_answers ON turns(chat)
+    WHERE role = 'assistant' AND status IN ('done', 'stopped');
+CREATE INDEX streaming_answers ON turns(updated) WHERE status = 'streaming';
+PRAGMA user_version = 2;
+"""
+
+
+def test_version_2_gains_what_is_beside_the_turns(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    measured = AnswerStatistics(emitted=10, draft_seconds=0.5, decode_seconds=1.5)
+    measured.plain_seconds = 5.0
+    unknown = AnswerStatistics(emitted=4, decode_seconds=1.0, plain_seconds=None)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_2)
+        connection.execute("INSERT INTO chats VALUES (3, 10, 20, 'hello', 'be kind', 6, NULL)")
+        answer = (5, "assistant", "done", "tiny", "f", 12, 13, "{}")
+        many = [
+            (5, 3, None, "user", "done", "tiny", "f", 10, 11, "", "", "hello", None),
+            (6, 3, *answer, statistics_of(measured, "end"), "good", TOKENS.tobytes()),
+            (7, 3, *answer, statistics_of(unknown, "end"), "good", None),
+            (8, 3, *answer, "{broken", "odd", None),
+        ]
+        connection.executemany(f"INSERT INTO turns VALUES ({','.join('?' * 13)})", many)
+        connection.commit()
+    with contextlib.closing(History(path)) as history:
+        (chat,) = history.chats()
+        assert (chat.title, chat.system, chat.parameters) == ("hello", "be kind", "")
+        assert [turn for turn, _ in history.turns(3)] == [5, 6]
+        assert history.branch(3)[1].tokens == TOKENS
+        assert list(history.figures_by_week().values()) == [Figures(2, 14, 2.0, 5.0)]
+        assert history.prompt(3) == history.prompt(None) == ""
+        history.set_prompt(3, "half a")
+        assert history.prompt(3) == "half a"
+    (backup,) = backups_of(path)
+    assert backup.name.endswith("v2-backup")
