@@ -51,6 +51,10 @@ class EngineSettings:
     """None offloads all layers where the build can."""
     sequences: int = 1
     """Conversations at once."""
+    cells: int | None = None
+    """Tokens that all conversations together may hold; None for `context_length` each."""
+    is_streamed: bool = False
+    """Whether each conversation has its own part of the cells; see TargetSettings."""
     reads_ahead: bool = False
     """Whether prompts are to be read while they are typed."""
     cost_folder: Path | None = None
@@ -145,6 +149,8 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
                 settings.context_length,
                 settings.threads,
                 settings.sequences,
+                cells=settings.cells,
+                is_streamed=settings.is_streamed,
                 reads_ahead=settings.reads_ahead,
                 threads_batch=settings.threads_batch,
                 cache=settings.cache,

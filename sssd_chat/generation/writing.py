@@ -51,8 +51,8 @@ class Writer(Generic[State]):
             )
 
     def sampler(self, settings: GenerationSettings) -> SamplerChain:
-        """The sampler of a new answer."""
-        return SamplerChain(settings.sampler, self.vocabulary.size)
+        """The sampler of a new answer. Raises UserError for a broken grammar."""
+        return SamplerChain(settings.sampler, self.vocabulary.size, self.vocabulary.pointer)
 
     def read_drafter(self, conversation: Conversation[State], answer: Answer) -> None:
         """Tells the drafter of the text, now that all but the root of it is in the cache."""

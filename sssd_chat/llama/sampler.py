@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sssd_chat.errors import UserError
+from sssd_chat.llama.grammar import Grammar
 from sssd_chat.llama.runtime import api
 
 Logits = npt.NDArray[np.float32]
@@ -41,6 +43,10 @@ class SamplerSettings:
     """How many emitted tokens "lately" reaches back."""
     seed: int | None = None
     """Seed of the random draw; None for a new one each time."""
+    grammar: str = ""
+    """What an answer must keep to, as GBNF with a rule "root"; empty for nothing."""
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    """Tokens with what is added to their logits before anything else."""
 
     @property
     def has_penalties(self) -> bool:
@@ -55,22 +61,29 @@ class SamplerSettings:
 class SamplerChain:
     """A llama.cpp sampler chain: penalties, top-k, top-p, min-p, temperature, draw.
 
-    Drafted or not, every emitted token is drawn by one call of `sample`, so penalties see each
-    emitted token once and in order.
+    Drafted or not, every emitted token is drawn by one call of `sample`, so penalties and grammar
+    see each emitted token once and in order.
     """
 
-    def __init__(self, settings: SamplerSettings, vocabulary_size: int) -> None:
+    def __init__(
+        self, settings: SamplerSettings, vocabulary_size: int, vocabulary: Any = None
+    ) -> None:
+        """`vocabulary` is the llama_vocab pointer, which a grammar needs. Raises UserError for a
+        broken grammar or a bias of a token that there is not."""
         self.settings = settings
         self._api = api()
+        self._bias = _bias(settings.logit_bias, vocabulary_size)
+        self._grammar = Grammar(settings.grammar, vocabulary) if settings.grammar else None
         # argmax over the logits gives what the greedy sampler gives, ten times as fast.
         self._is_argmax = settings.temperature <= 0.0 and not settings.has_penalties
         self._chain: Any = None
-        if not self._is_argmax:
+        if not self._is_argmax or self._grammar is not None:
             self._candidates = np.zeros(vocabulary_size, dtype=_CANDIDATE)
             self._ids = np.arange(vocabulary_size, dtype=np.int32)
-            self._chain = self._build(settings, vocabulary_size)
             data = self._candidates.ctypes.data_as(self._api.llama_token_data_p)
             self._array = self._api.llama_token_data_array(data, vocabulary_size, -1, False)
+        if not self._is_argmax:
+            self._chain = self._build(settings, vocabulary_size)
 
     def _build(self, settings: SamplerSettings, vocabulary_size: int) -> Any:
         lib = self._api
@@ -106,31 +119,73 @@ class SamplerChain:
     @property
     def takes_best(self) -> bool:
         """Whether `sample` is nothing but the most probable token."""
-        return self._is_argmax
+        return self._is_argmax and self._grammar is None and self._bias is None
 
     def sample(self, logits: Logits) -> int:
-        """The next token given the target's logits; it counts as emitted from now on."""
+        """The next token given the target's logits; it counts as emitted from now on. Raises
+        UserError where the grammar allows none."""
+        if self._bias is not None:
+            tokens, values = self._bias
+            logits = logits.copy()
+            logits[tokens] += values
+        token = self._draw(logits)
+        if self._grammar is not None:
+            # Looking at one token is a thousand times as fast as looking at all of them.
+            if not self._grammar.allows(token):
+                token = self._draw(self._allowed(logits, self._grammar))
+            self._grammar.accept(token)
+        if self._chain is not None:
+            self._api.llama_sampler_accept(self._chain, token)
+        return token
+
+    def _draw(self, logits: Logits) -> int:
         if self._is_argmax:
             return int(logits.argmax())
-        candidates = self._candidates
+        self._fill(logits)
+        array = self._array
+        self._api.llama_sampler_apply(self._chain, ctypes.byref(array))
+        return int(array.data[array.selected].id)
+
+    def _fill(self, logits: Logits) -> None:
+        candidates, array = self._candidates, self._array
         candidates["id"] = self._ids
         candidates["logit"] = logits
-        array = self._array
         # A sampler may have pointed the array elsewhere or shortened it.
         array.data = candidates.ctypes.data_as(self._api.llama_token_data_p)
         array.size = len(candidates)
         array.selected = -1
         array.sorted = False
-        self._api.llama_sampler_apply(self._chain, ctypes.byref(array))
-        token = int(array.data[array.selected].id)
-        self._api.llama_sampler_accept(self._chain, token)
-        return token
+
+    def _allowed(self, logits: Logits, grammar: Grammar) -> Logits:
+        """The logits with those of all tokens that the grammar refuses at minus infinity."""
+        self._fill(logits)
+        grammar.restrict(self._array)
+        allowed: Logits = self._candidates["logit"].copy()
+        if allowed.max() == -np.inf:
+            raise UserError("The grammar allows no token of this model here.")
+        return allowed
 
     def close(self) -> None:
         """Frees the chain; it must not be used afterwards."""
+        if self._grammar is not None:
+            self._grammar.close()
         if self._chain is not None:
             self._api.llama_sampler_free(self._chain)
             self._chain = None
+
+
+def _bias(
+    biases: tuple[tuple[int, float], ...], vocabulary_size: int
+) -> tuple[npt.NDArray[np.int64], Logits] | None:
+    """Tokens and what is added to their logits; None for nothing."""
+    if not biases:
+        return None
+    added: dict[int, float] = {}
+    for token, value in biases:
+        if not 0 <= token < vocabulary_size:
+            raise UserError(f"The vocabulary has no token {token} whose logit could be changed.")
+        added[token] = added.get(token, 0.0) + value
+    return np.array(list(added), np.int64), np.array(list(added.values()), np.float32)
 
 
 def best_tokens(logits: Logits, count: int) -> tuple[int, ...]:

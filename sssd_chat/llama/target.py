@@ -85,13 +85,14 @@ class Target:
         """Tokens of one sequence that fit, prompt and answer together."""
         self.cells = settings.cells or self.context_length * settings.sequences
         """Tokens of all sequences together that fit."""
-        self.context_length = min(self.context_length, self.cells)
+        is_unified = model.can_roll_back and not settings.is_streamed
+        most = self.cells if is_unified else self.cells // settings.sequences
+        self.context_length = min(self.context_length, most)
         model.check_context(self.context_length, self.cells, settings.cache)
         self.max_sequences = settings.sequences
         """Texts that can be open at once."""
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
         ids = settings.sequences
-        is_unified = model.can_roll_back and not settings.is_streamed
         if is_unified:
             ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
         self._context = make_context(

@@ -44,6 +44,11 @@ class Vocabulary:
         self._pieces: dict[tuple[int, bool], bytes] = {}
 
     @property
+    def pointer(self) -> Any:
+        """The llama_vocab pointer."""
+        return self._vocab
+
+    @property
     def start(self) -> int | None:
         """The start-of-text token (BOS), where there is one."""
         token: int = self._api.llama_vocab_bos(self._vocab)

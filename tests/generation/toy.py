@@ -29,6 +29,8 @@ class ToyState:
 class ToyVocabulary:
     """Tokens are letters; token 0 ends an answer if `can_end`."""
 
+    pointer = None
+
     def __init__(self, size: int, can_end: bool = False, pieces: Sequence[bytes] = ()) -> None:
         self.size = size
         self._can_end = can_end

@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sssd_chat.errors import UserError
+from sssd_chat.llama.logprobs import token_logprob
 from sssd_chat.llama.sampler import SamplerChain, SamplerSettings, best_tokens
 
 RNG = np.random.default_rng(4)
@@ -91,3 +93,27 @@ def test_best_tokens_are_the_best_in_order(size: int, count: int) -> None:
         values = RNG.permutation(size).astype(np.float32)
         best = best_tokens(values, count)
         assert best == tuple(np.argsort(-values)[:count].tolist())
+
+
+def test_biases_are_added_before_anything_else() -> None:
+    values = logits()
+    best = int(values.argmax())
+    for options in ({}, {"temperature": 1.0, "seed": 3}, {"repeat_penalty": 1.2}):
+        forbidden = SamplerSettings(logit_bias=((best, -100.0),), **options)  # type: ignore[arg-type]
+        forced = SamplerSettings(logit_bias=((7, 60.0), (7, 40.0)), **options)  # type: ignore[arg-type]
+        assert best not in np.flatnonzero(draws(forbidden, values, 200))
+        assert np.flatnonzero(draws(forced, values, 20)).tolist() == [7]
+    assert not SamplerChain(forbidden, 50).takes_best
+    with pytest.raises(UserError, match="no token 50"):
+        SamplerChain(SamplerSettings(logit_bias=((50, 1.0),)), 50)
+
+
+def test_logprobs_are_those_of_the_logits_themselves() -> None:
+    values = logits(3000)
+    expected = np.log(softmax(values.astype(np.float64)))
+    found = token_logprob(values, 17, 4)
+    assert found.token == 17
+    assert found.logprob == pytest.approx(expected[17], abs=1e-5)
+    assert [token for token, _ in found.top] == np.argsort(-expected)[:4].tolist()
+    assert [p for _, p in found.top] == pytest.approx(np.sort(expected)[::-1][:4].tolist())
+    assert token_logprob(values, 17, 0).top == ()

@@ -3,6 +3,7 @@
 from sssd_chat.generation.batching.request import Phase, Progress, Request, Ticket, Times
 from sssd_chat.generation.batching.scheduler import Figures, Scheduler
 from sssd_chat.generation.batching.service import EngineService, Handle
+from sssd_chat.llama.grammar import grammar_of_schema
 from sssd_chat.llama.logprobs import TokenLogprob
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "Ticket",
     "Times",
     "TokenLogprob",
+    "grammar_of_schema",
 ]
