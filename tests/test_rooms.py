@@ -23,6 +23,8 @@ ROOMS = {
     "sssd_chat.bench.replay": ("textual", "llama_cpp", "sssd_chat.llama"),
     "sssd_chat.diagnosis.report": ("textual", "llama_cpp", "sssd_chat.conversation"),
     "sssd_chat.integrations.llama_cpp": ("textual", "sssd_chat.conversation", "sssd_chat.cli"),
+    "sssd_chat.conversation.batch.run": ("textual", "llama_cpp", "starlette", "sssd_chat.server"),
+    "sssd_chat.server.running": ("textual", "llama_cpp", "sssd_chat.cli", "sssd_chat.tui"),
     "sssd_chat.tui.app": ("numpy", "llama_cpp", "sssd_chat.drafting", "sssd_chat.cli"),
 }
 

@@ -21,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
     _add_record(kinds)
     _add_live(kinds)
     _add_turn(kinds)
+    _add_throughput(kinds)
     _add_datastore(kinds)
     return result
 
@@ -139,6 +140,50 @@ def _add_turn(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     turn.add_argument("--json", action="store_true", help="print one object")
 
 
+def _add_throughput(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from sssd_chat.cli.bench_throughput import parallel_list
+
+    throughput = kinds.add_parser(
+        "throughput",
+        help="tokens a second for many at once, with drafts and without",
+        description="Answers the same questions with drafts and without, several at once, the two "
+        "taking turns, and compares the speeds.",
+    )
+    shared.add_model_options(throughput)
+    throughput.add_argument("--prompts", required=True, metavar="FILE", help="questions (JSONL)")
+    throughput.add_argument(
+        "--parallel",
+        type=parallel_list,
+        default=[1, 2, 4, 8, 16, 32, 64],
+        metavar="N,N,…",
+        help="questions at once (default: 1,2,4,8,16,32,64)",
+    )
+    throughput.add_argument("--max-tokens", type=shared.whole(2), default=64, metavar="N")
+    throughput.add_argument(
+        "--least",
+        type=shared.whole(1),
+        default=8,
+        metavar="N",
+        help="questions of a run, unless twice as many are asked at once (default: 8)",
+    )
+    throughput.add_argument(
+        "--rounds",
+        type=shared.whole(1),
+        default=2,
+        metavar="N",
+        help="runs of each mode (default: 2)",
+    )
+    throughput.add_argument("--limit", type=shared.whole(1), metavar="N", help="only N questions")
+    throughput.add_argument("--before", default="", metavar="TEXT", help="before each question")
+    throughput.add_argument(
+        "--llama-server",
+        type=shared.path,
+        metavar="PATH",
+        help="compare with this llama-server, too",
+    )
+    throughput.add_argument("--json", action="store_true", help="print one object")
+
+
 def _add_datastore(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     datastore = kinds.add_parser(
         "datastore",
@@ -177,6 +222,11 @@ def run(arguments: Sequence[str]) -> int:
 
         start_logging()
         return bench_turn.turn(options)
+    if options.kind == "throughput":
+        from sssd_chat.cli import bench_throughput
+
+        start_logging()
+        return bench_throughput.throughput(options)
     from sssd_chat.cli import bench_live
 
     start_logging()

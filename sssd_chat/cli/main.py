@@ -16,6 +16,8 @@ from sssd_chat.errors import UserError, reason
 
 COMMANDS = {
     "ask": "one answer on stdout",
+    "serve": "an OpenAI-compatible server for other programs",
+    "batch": "many requests from a file, answered into another",
     "chats": "list, search, show, rename, delete, export and import chats",
     "models": "list, describe, fetch, choose and remove model files",
     "doctor": "what this machine can do, and whether something is wrong",

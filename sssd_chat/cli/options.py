@@ -128,19 +128,24 @@ def add_cache_options(parser: argparse._ActionsContainer) -> None:
 def add_datastore_options(parser: argparse.ArgumentParser) -> None:
     """What drafts come from besides the conversation."""
     group = parser.add_argument_group("datastore")
-    group.add_argument(
-        "--no-starter",
-        dest="starter",
-        action="store_false",
-        default=None,
-        help="do without the collections that came with the program",
-    )
+    add_starter_option(group)
     group.add_argument(
         "--no-learn",
         dest="learn",
         action="store_false",
         default=None,
         help="do not let this chat's answers join the datastore now",
+    )
+
+
+def add_starter_option(parser: argparse._ArgumentGroup) -> None:
+    """Whether the starter collections are drafted from."""
+    parser.add_argument(
+        "--no-starter",
+        dest="starter",
+        action="store_false",
+        default=None,
+        help="do without the collections that came with the program",
     )
 
 

@@ -58,7 +58,7 @@ class Learner:
         self._guard = threading.Lock()
         self._indexed = False
         """Whether the answers of earlier chats are in; until then new ones wait."""
-        self._waiting: list[Document] = []
+        self._waiting: list[tuple[str, Document]] = []
         self._problem = ""
         self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
 
@@ -75,12 +75,15 @@ class Learner:
         """Lets a finished answer, already in the history, be drafted from: its exact tokens."""
         if not self._settings.learns:
             return
-        document = Document.of(chat_key(chat, turn), tokens, time.time())
+        self.add(CHATS, Document.of(chat_key(chat, turn), tokens, time.time()))
+
+    def add(self, collection: str, document: Document) -> None:
+        """Lets a document be drafted from whose text its owner has already kept."""
         with self._guard:
             if self._indexed or not self._store.is_writer:
-                self._store.add(CHATS, document)
+                self._store.add(collection, document)
             else:
-                self._waiting.append(document)
+                self._waiting.append((collection, document))
 
     def count(self, answer: AnswerStatistics) -> None:
         """Notes what each collection saved with an answer."""
@@ -124,22 +127,21 @@ class Learner:
 
     def _index(self) -> None:
         """Only a writer can; a reader finds what the writer indexed."""
-        keys: set[str] = set()
         indexing = Indexing(self._store, self._vocabulary, self._stopping.is_set)
         try:
             self._index_texts(indexing)
             if self._settings.learns and self._settings.history.exists():
                 with contextlib.closing(History(self._settings.history)) as history:
-                    keys = indexing.chats(history)
+                    indexing.chats(history)
             self._problem = ""
         except (OSError, sqlite3.Error, UserError) as error:
             self._problem = f"Earlier texts are not drafted from: {error}"
             log.warning("%s", self._problem)
         with self._guard:
             self._indexed = True
-            for document in self._waiting:
-                if document.label.key not in keys:
-                    self._store.add(CHATS, document)
+            for collection, document in self._waiting:
+                if document.label.key not in self._store.labels(collection):
+                    self._store.add(collection, document)
             self._waiting = []
 
     def _index_texts(self, indexing: Indexing) -> None:

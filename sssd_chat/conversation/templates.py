@@ -6,6 +6,7 @@ become one; see `user_text`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,7 +16,7 @@ from sssd_chat.conversation.user_text import UserText
 from sssd_chat.errors import UserError
 from sssd_chat.generation.tokenizer import Tokenizer
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
@@ -72,7 +73,8 @@ class ChatTemplate:
         """A sentence for the user when a default stands in."""
         if not source:
             source = self._default()
-        self.user_text = UserText(tokenizer, tokenizer.turn_marks(source))
+        self._marks = tokenizer.turn_marks(source)
+        self.user_text = UserText(tokenizer, self._marks)
         try:
             self._template = SandboxedTemplate(source)
         except TemplateRefused as error:
@@ -88,6 +90,13 @@ class ChatTemplate:
         )
         self.stop = (DIALOGUE_STOP,)
         return DIALOGUE
+
+    def for_one_chat(self, thinking: bool | None) -> ChatTemplate:
+        """The same template with no memory of the texts of other chats, for use in any thread."""
+        own = copy.copy(self)
+        own.user_text = UserText(self._tokenizer, self._marks)
+        own._thinking = thinking
+        return own
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The prompt that asks for the next answer. Raises UserError when the template refuses
@@ -110,9 +119,9 @@ class ChatTemplate:
             except TemplateRefused as error:
                 refusal = refusal or error
                 continue
-            if _shows_system(text, form):
+            if _shows_all(text, form):
                 return text
-        reason = refusal or "it leaves out the system prompt"
+        reason = refusal or f"it leaves out {_left_out(protected)}"
         raise UserError(f"The model's chat template refuses this chat: {reason}.") from refusal
 
     def _protected(self, messages: Sequence[Message]) -> list[Message]:
@@ -162,9 +171,15 @@ def _forms(messages: list[Message]) -> list[list[Message]]:
     return [form for number, form in enumerate(forms) if form not in forms[:number]]
 
 
-def _shows_system(text: str, messages: Sequence[Message]) -> bool:
-    """Some templates drop a system prompt without a word."""
-    return all(m.content.strip() in text for m in messages if m.role == "system")
+def _shows_all(text: str, messages: Sequence[Message]) -> bool:
+    """Some templates drop a system prompt, or the results of tools, without a word."""
+    droppable = (m for m in messages if m.role in ("system", "tool"))
+    return all(m.content.strip() in text for m in droppable)
+
+
+def _left_out(messages: Sequence[Message]) -> str:
+    has_tools = any(message.role == "tool" for message in messages)
+    return "the messages of tools" if has_tools else "the system prompt"
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:

@@ -27,6 +27,11 @@ def opened_thinking(prompt: str) -> str:
     return next((begin for begin, _ in THINKING_MARKS if end.endswith(begin)), "")
 
 
+def closed_thinking(opened: str) -> str:
+    """What ends a thinking block at once that a prompt left open with the mark `opened`."""
+    return f"\n{dict(THINKING_MARKS)[opened]}\n\n"
+
+
 def split_thinking(text: str, opened: str = "") -> Parts:
     """A whole answer, divided; `opened` as `opened_thinking` gave it for its prompt."""
     splitter = ThinkingSplitter(opened)
