@@ -42,10 +42,24 @@ def bar(share: float, width: int) -> tuple[str, str]:
     return "━" * full, "─" * (width - full)
 
 
-def sparkline(values: list[int], width: int, top: int) -> str:
-    """The last `width` values as columns; 1 is the lowest column and `top` the highest."""
-    columns = "▁▂▃▄▅▆▇█"
-    span = max(1, top - 1)
-    return "".join(
-        columns[min(7, max(0, round((value - 1) / span * 7)))] for value in values[-width:]
-    )
+def size(bytes: int | None) -> str:
+    """A number of bytes."""
+    if bytes is None:
+        return UNKNOWN
+    number = float(bytes)
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            whole = unit == "B" or number >= 100
+            return f"{number:.0f} {unit}" if whole else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"
+
+
+def duration(seconds: float | None) -> str:
+    """A time, or how much of it was saved."""
+    if seconds is None:
+        return UNKNOWN
+    if abs(seconds) < 120:
+        # Less than nothing is possible, but no zero has a sign.
+        return f"{round(seconds, 1) + 0.0:.1f} s"
+    return f"{seconds / 60:.0f} min" if abs(seconds) < 7200 else f"{seconds / 3600:,.1f} h"

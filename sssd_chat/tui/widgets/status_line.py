@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from sssd_chat.conversation.events import Drafting
+from sssd_chat.conversation.events import Drafting, StoppedBy
 from sssd_chat.text import one_line
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.figures import bar, count, decimal, percent, times
@@ -20,6 +20,12 @@ _GLYPHS = {
     Phase.WRITING: "▶",
     Phase.STOPPING: "■",
 }
+_ENDS = {
+    StoppedBy.CANCELLED: "stopped",
+    StoppedBy.LENGTH: "the limit of tokens was reached",
+    StoppedBy.CONTEXT: "the context is full",
+}
+"""How an answer ended that the model itself did not end."""
 _GAP = "  "
 
 
@@ -63,27 +69,34 @@ def _phase_words(state: ChatState) -> str:
                 f"reading {full}{rest} {count(state.prompt.done)} of "
                 f"{count(state.prompt.total)}{reused}"
             )
+        case Phase.READY if state.stopped_by in _ENDS:
+            return f"ready: {_ENDS[state.stopped_by]}"
         case _:
             return str(state.phase.value)
 
 
 def _numbers(state: ChatState) -> list[tuple[str, str]]:
-    """Pairs of a number and its unit, the most important first."""
+    """Pairs of a number and its unit, the most important first. Numbers have fixed widths, so that
+    nothing moves while they change."""
     answer = state.answer
     numbers = [
-        (decimal(answer.tokens_per_second if answer else None), "tok/s"),
-        (times(answer.speed_up if answer else None), "plain"),
+        (f"{decimal(state.speed_now):>5}", "tok/s"),
+        (f"{times(answer.speed_up if answer else None):>5}", "plain"),
     ]
     if state.drafting is Drafting.ON:
         numbers += [
-            (decimal(answer.tokens_per_step if answer else None, 2), "/step"),
-            (percent(answer.acceptance_rate if answer else None), "acc"),
-            (decimal(state.draft_size), "draft"),
+            (f"{decimal(answer.tokens_per_step if answer else None, 2):>4}", "/step"),
+            (_short_percent(answer.acceptance_rate if answer else None), "acc"),
+            (f"{decimal(state.draft_size, 0):>2}", "draft"),
         ]
     else:
         numbers.append(("○", state.drafting.value))
-    numbers.append((percent(state.context_share), "ctx"))
+    numbers.append((_short_percent(state.context_share), "ctx"))
     return numbers
+
+
+def _short_percent(share: float | None) -> str:
+    return f"{percent(share).replace(' ', ''):>4}"
 
 
 def _fitting(numbers: list[tuple[str, str]], room: int) -> Content:

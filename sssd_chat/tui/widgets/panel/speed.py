@@ -1,0 +1,55 @@
+"""How fast the answer is written, and how much faster than without drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from textual.content import Content
+from textual.renderables.digits import Digits
+
+from sssd_chat.tui.chat_state import Phase
+from sssd_chat.tui.figures import UNKNOWN, decimal, times
+from sssd_chat.tui.widgets.panel.section import Section
+
+_DIGITS_HEIGHT = 3
+_DIGITS_COLUMNS = 13
+"""Room for "99.9" and for "9999": what stands beside the digits keeps its place."""
+_NO_PLACES_FROM = 99.95
+
+
+class SpeedSection(Section):
+    """Two rows, or large digits where there is room."""
+
+    TITLE = "Speed"
+    RANK = 0
+
+    def heights(self) -> tuple[int, ...]:
+        """Rows, or digits."""
+        return 2, _DIGITS_HEIGHT
+
+    def lines(self, height: int) -> Sequence[Content]:
+        """Speed now, and the speed-up of the answer."""
+        answer = self.state.answer
+        speed, gain = self.state.speed_now, times(answer.speed_up if answer else None)
+        when = "now" if self.state.phase is Phase.WRITING else ""
+        if height < _DIGITS_HEIGHT:
+            return (
+                self.row(f"tokens/s {when}", decimal(speed)),
+                self.row("speed-up over plain", gain),
+            )
+        beside = (
+            Content(),
+            Content.styled(f"tokens/s {when}", "$muted"),
+            Content.assemble((f"{gain:<6}", "bold $accent"), ("of plain decoding", "$muted")),
+        )
+        digits = [Content.styled(line, "bold $accent") for line in _large(speed)]
+        return [Content.assemble(*pair) for pair in zip(digits, beside, strict=True)]
+
+
+def _large(speed: float | None) -> list[str]:
+    """A number as three lines of `_DIGITS_COLUMNS` cells."""
+    text = decimal(speed, 1 if speed is None or speed < _NO_PLACES_FROM else 0)
+    text = text.replace(",", "").replace(UNKNOWN, "-")
+    drawn = "".join(segment.text for segment in Digits(text).render(Style(bold=True)))
+    return [f"{line:<{_DIGITS_COLUMNS}}" for line in drawn.splitlines()[:_DIGITS_HEIGHT]]
