@@ -110,8 +110,6 @@ class ChatState:
 
     def cleared(self) -> None:
         """Another chat is shown, or an empty one."""
-        if self.phase not in (Phase.FAILED, Phase.WAITING):
-            self.phase = self._resting()
         self.prompt = None
         self.answer = None
         self.stopped_by = None
@@ -128,7 +126,8 @@ class ChatState:
             case ModelLoading() | ModelReady() | ModelFailed():
                 self._apply_to_model(event)
             case ChatOpened(chat=chat, title=title):
-                self.cleared()
+                if chat is None or chat != self.chat:
+                    self.cleared()
                 self.chat, self.title = chat, title
             case TitleChanged(chat, title):
                 self.chat, self.title = chat, title
@@ -280,6 +279,4 @@ def _place_of_source(name: str) -> tuple[int, str]:
 
 
 def _seconds(step: StepStatistics) -> float:
-    return (
-        step.draft_seconds + step.decode_seconds + step.sampling_seconds + step.other_seconds
-    )
+    return step.draft_seconds + step.decode_seconds + step.sampling_seconds + step.other_seconds

@@ -16,15 +16,11 @@ _DOT_BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """The bit of each dot of a braille character: by column, then by row from the top."""
 
 
-def columns(
-    values: Sequence[float | None], low: float, high: float, height: int = 1
-) -> list[str]:
+def columns(values: Sequence[float | None], low: float, high: float, height: int = 1) -> list[str]:
     """A column for each value in lines from the top down: `low` and less still shows as the lowest
     mark, `high` and more fills all lines; a dot at the foot where a value is not known."""
     levels = [None if value is None else _level(value, low, high, height) for value in values]
-    return [
-        "".join(_cell(level, height - 1 - line) for level in levels) for line in range(height)
-    ]
+    return ["".join(_cell(level, height - 1 - line) for level in levels) for line in range(height)]
 
 
 def _level(value: float, low: float, high: float, height: int) -> int:
@@ -94,7 +90,10 @@ def portions(shares: Sequence[float], width: int) -> list[int]:
     if total <= 0:
         return [0] * len(shares)
     exact = [share / total * width for share in shares]
-    cells = [max(1, math.floor(part)) if part > 0 else 0 for part in exact]
+    cells = [
+        max(1, math.floor(part)) if share > 0 else 0
+        for part, share in zip(exact, shares, strict=True)
+    ]
     while sum(cells) < width:
         short = max(range(len(cells)), key=lambda n: exact[n] - cells[n])
         cells[short] += 1

@@ -56,8 +56,7 @@ def _every_week(weeks: Sequence[WeekSpeed]) -> list[tuple[float, float | None]]:
     if not known:
         return []
     return [
-        known.get(number, (number * _WEEK, None))
-        for number in range(min(known), max(known) + 1)
+        known.get(number, (number * _WEEK, None)) for number in range(min(known), max(known) + 1)
     ]
 
 

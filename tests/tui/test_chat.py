@@ -179,46 +179,6 @@ async def test_every_palette_action_runs(open_chat: OpenChat, backend: FakeBacke
         await wait_until(pilot, lambda: backend.cancelled == 1)
 
 
-async def test_panel_shows_what_is_unknown_as_a_dash(
-    open_chat: OpenChat, backend: FakeBackend
-) -> None:
-    async with open_chat(size=(120, 32)) as pilot:
-        await ask(pilot, backend)
-        backend.step("x", emitted=1, draft_size=0)
-        await wait_until(pilot, lambda: shows(pilot, "last 1 step"))
-        for name in ("acceptance rate", "speed-up over plain"):
-            line = next(line for line in lines(pilot) if name in line)
-            assert line.rstrip().endswith("–"), line
-
-
-async def test_panel_names_sources_and_reasons(open_chat: OpenChat, backend: FakeBackend) -> None:
-    async with open_chat(size=(120, 32)) as pilot:
-        await ask(pilot, backend)
-        backend.read_prompt(512, 1024, 256)
-        await wait_until(pilot, lambda: shows(pilot, "512 of 1,024"))
-        backend.stream("word " * 40)
-        for name in ("conversation", "runner-ups", "datastore"):
-            await wait_until(pilot, lambda name=name: shows(pilot, name))  # type: ignore[misc]
-        for _ in range(8):
-            backend.step("x ", 1, 0, Drafting.OFF_BY_COST)
-        await wait_until(pilot, lambda: shows(pilot, "cost more than they save"))
-
-
-async def test_narrow_terminals_have_the_numbers_in_one_line(
-    open_chat: OpenChat, backend: FakeBackend
-) -> None:
-    async with open_chat(size=(120, 30)) as pilot:
-        await ask_and_answer(pilot, backend, "first", "word " * 40)
-        await pilot.resize_terminal(80, 24)
-        await wait_until(pilot, lambda: not shows(pilot, "acceptance rate"))
-        line = next(line for line in lines(pilot) if "ready" in line)
-        assert "46.1 tok/s" in line
-        for unit in ("plain", "/step", "acc", "draft", "ctx"):
-            assert unit in line
-        await pilot.resize_terminal(120, 30)
-        await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
-
-
 async def test_an_earlier_chat_is_shown_while_the_model_loads() -> None:
     turns = []
     for number in range(30):

@@ -74,11 +74,6 @@ def test_bars_keep_their_width(share: float) -> None:
     assert bool(full) == (share > 0)
 
 
-def test_sparkline_spans_its_columns() -> None:
-    assert figures.sparkline([1, 8], 5, 8) == "▁█"
-    assert figures.sparkline([0, 1, 2, 3, 99], 3, 4) == "▃▆█"
-
-
 def step(state: ChatState, drafting: Drafting, draft_size: int) -> None:
     statistics = StepStatistics(emitted=1, drafting=drafting, draft_size=draft_size)
     state.apply(AnswerStep("", statistics, AnswerStatistics()))

@@ -26,7 +26,7 @@ from sssd_chat.tui.screens.chat_commands import CommandActions
 from sssd_chat.tui.screens.chat_messages import MessageActions
 from sssd_chat.tui.screens.chat_navigation import NavigationActions
 from sssd_chat.tui.widgets.follow_hint import FollowHint
-from sssd_chat.tui.widgets.live_panel import LivePanel
+from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.status_line import StatusLine
 from sssd_chat.tui.widgets.transcript import Transcript

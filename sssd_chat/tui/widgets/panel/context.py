@@ -22,7 +22,8 @@ class ContextSection(Section):
 
     def heights(self) -> tuple[int, ...]:
         """The bar; with its numbers; with those of the prompt."""
-        return 1, 2, len(list(self._lines_there_are()))
+        remarks = self.state.context_is_full + bool(self.state.turns_left_out)
+        return 1, 2 + remarks, 4 + remarks
 
     def lines(self, height: int) -> Sequence[Content]:
         """The bar, then what matters most."""
@@ -38,10 +39,10 @@ class ContextSection(Section):
         )
         if state.context_is_full:
             yield Content.assemble(("▲ ", "$warning"), "full: the oldest turns go next")
-        length = state.model.context_length if state.model else None
-        yield self.row("tokens", f"{count(state.context_tokens)} of {count(length)}")
         if state.turns_left_out:
             yield self.row("left out", counted(state.turns_left_out, "early turn"))
+        length = state.model.context_length if state.model else None
+        yield self.row("tokens", f"{count(state.context_tokens)} of {count(length)}")
         prompt = state.prompt
         if prompt is None:
             yield self.row("prompt read", UNKNOWN)

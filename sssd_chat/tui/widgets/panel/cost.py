@@ -54,9 +54,7 @@ class CostSection(Section):
             Content.styled(f"{line:<{width}}", "$accent") for line in curve(points, width, height)
         ]
         if chosen is not None:
-            column, line = place(
-                _x(chosen, largest), _y(_at(relative, chosen), top), width, height
-            )
+            column, line = place(_x(chosen, largest), _y(_at(relative, chosen), top), width, height)
             left, right = drawn[line][:column], drawn[line][column + 1 :]
             drawn[line] = Content.assemble(left, (_MARK, "bold $warning"), right)
         scales = [f"{top:.1f}×", *[""] * (height - 2), "1×"]

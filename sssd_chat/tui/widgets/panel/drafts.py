@@ -39,24 +39,22 @@ class DraftsSection(Section):
             self.row("tokens per step", decimal(answer.tokens_per_step if answer else None, 2)),
             *_plot(list(self.state.tokens_of_steps)[-width:], 1, top, str(top), "1", width, plot),
             self.row("acceptance rate", percent(answer.acceptance_rate if answer else None)),
-            *_plot(
-                list(self.state.acceptance_of_steps)[-width:], 0, 1, "100 %", "0", width, plot
-            ),
+            *_plot(list(self.state.acceptance_of_steps)[-width:], 0, 1, "100 %", "0", width, plot),
         )
 
     def _state_lines(self) -> list[Content]:
         """On, or why not."""
         drafting = self.state.drafting
         if drafting is Drafting.ON:
-            return [self.row("● drafts on", f"{decimal(self.state.draft_size)} a step")]
+            model = self.state.model
+            name = f"● draft size ({model.shape})" if model else "● draft size"
+            return [self.row(name, decimal(self.state.draft_size))]
+        short, _, reason = drafting.value.partition(": ")
+        lines = textwrap.wrap(reason, max(8, self.columns - 2))
         return [
-            Content.assemble(("○ " if first else "  ", "$warning"), line)
-            for first, line in _wrapped(drafting.value, self.columns - 2)
+            Content.assemble(("○ ", "$warning"), f"{short}:"),
+            *(Content(f"  {line}") for line in lines),
         ]
-
-
-def _wrapped(text: str, width: int) -> list[tuple[bool, str]]:
-    return [(not number, line) for number, line in enumerate(textwrap.wrap(text, max(8, width)))]
 
 
 def _plot(

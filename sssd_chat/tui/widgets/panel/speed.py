@@ -41,7 +41,7 @@ class SpeedSection(Section):
         beside = (
             Content(),
             Content.styled(f"tokens/s {when}", "$muted"),
-            Content.assemble((f"{gain:<6}", "bold $accent"), ("of plain decoding", "$muted")),
+            Content.assemble((f"{gain:<6}", "bold $accent"), ("plain decoding", "$muted")),
         )
         digits = [Content.styled(line, "bold $accent") for line in _large(speed)]
         return [Content.assemble(*pair) for pair in zip(digits, beside, strict=True)]
