@@ -16,6 +16,11 @@ _WIDEST_COLUMN = 5
 _LOWEST_TOP = 1.5
 
 
+def has_curve(weeks: Sequence[WeekSpeed]) -> bool:
+    """Whether there is a speed to draw."""
+    return any(week.speed_up is not None for week in weeks)
+
+
 def speed_curve(weeks: Sequence[WeekSpeed], width: int, height: int) -> list[Content]:
     """A column for each week in `height` lines of `width` cells, the last line being the axis of
     time; the oldest weeks are left out where there is no room for all."""

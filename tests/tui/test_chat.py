@@ -22,7 +22,7 @@ from sssd_chat.tui.screens.help import HelpScreen
 from sssd_chat.tui.widgets.prompt import Prompt
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import MODEL, FakeBackend, opened, shown_turn, wait_until
-from tests.tui.screen import answers, ask, ask_and_answer, lines, note, shows
+from tests.tui.screen import answers, ask, ask_and_answer, note, shows
 
 
 async def test_a_question_waits_for_the_model() -> None:

@@ -14,7 +14,7 @@ async def test_panel_shows_what_is_unknown_as_a_dash(
     async with open_chat(size=(120, 40)) as pilot:
         await ask(pilot, backend)
         backend.step("x", emitted=1, draft_size=0)
-        await wait_until(pilot, lambda: shows(pilot, "1–4"))
+        await wait_until(pilot, lambda: shows(pilot, "▶ writing"))
         for name in ("acceptance rate", "time saved", "its time, against one"):
             line = next(line for line in lines(pilot) if name in line)
             assert line.rstrip().endswith("–"), line
@@ -46,4 +46,29 @@ async def test_narrow_terminals_have_the_numbers_in_one_line(
         for unit in ("plain", "/step", "acc", "draft", "ctx"):
             assert unit in line
         await pilot.resize_terminal(120, 30)
+        await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+
+
+async def test_the_panel_folds_and_unfolds_by_key(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+        await pilot.press("f8")
+        await wait_until(pilot, lambda: not shows(pilot, "acceptance rate"))
+        assert shows(pilot, "tok/s")
+        await pilot.press("f8")
+        await wait_until(
+            pilot, lambda: shows(pilot, "acceptance rate") and not shows(pilot, "tok/s")
+        )
+        await pilot.press("f8")
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("f8")
+        await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+        await pilot.resize_terminal(60, 24)
+        await wait_until(pilot, lambda: not shows(pilot, "acceptance rate"))
+        await pilot.press("f8")
+        await pilot.pause()
+        assert not shows(pilot, "acceptance rate"), "no room for it"
+        await pilot.resize_terminal(80, 24)
         await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))

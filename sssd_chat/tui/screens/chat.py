@@ -24,7 +24,7 @@ from sssd_chat.tui.chat_state import Phase
 from sssd_chat.tui.messages import QuestionHeldBack
 from sssd_chat.tui.screens.chat_commands import CommandActions
 from sssd_chat.tui.screens.chat_messages import MessageActions
-from sssd_chat.tui.screens.chat_navigation import NavigationActions
+from sssd_chat.tui.screens.chat_navigation import PANEL_FROM_COLUMNS, NavigationActions
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
@@ -35,8 +35,7 @@ from sssd_chat.tui.widgets.welcome import Welcome
 _FLUSHES_PER_SECOND = 16
 _DRAWS_PER_FIGURES = 4
 """Numbers that change faster than this cannot be read, and drawing them costs more than text."""
-_PANEL_FROM_COLUMNS = 100
-_WIDTHS = [(0, "-narrow"), (_PANEL_FROM_COLUMNS, "-panel"), (140, "-wide")]
+_WIDTHS = [(0, "-narrow"), (PANEL_FROM_COLUMNS, "-panel"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
 """Style classes by the size of the terminal, from so many columns or lines on."""
 
@@ -87,9 +86,9 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
         self._backend.start()
         self.set_interval(1 / _FLUSHES_PER_SECOND, self._take_events)
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """Folds the numbers into one line where the panel has no room."""
-        self.query_one(StatusLine).folded = event.size.width < _PANEL_FROM_COLUMNS
+        self.fold_panel()
 
     def on_key(self, event: events.Key) -> None:
         """Typing goes to the prompt, wherever the focus is."""

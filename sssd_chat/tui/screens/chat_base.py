@@ -6,7 +6,7 @@ from sssd_chat.conversation.events import Attached, ChatBackend, Event
 from sssd_chat.tui.actions import CHAT_ACTIONS, MESSAGE_ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.screens.action_screen import ActionScreen
-from sssd_chat.tui.widgets.live_panel import LivePanel
+from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.status_line import StatusLine
 from sssd_chat.tui.widgets.transcript import Transcript

@@ -7,6 +7,12 @@ from pathlib import Path
 from sssd_chat.conversation.events import ChatBackend
 from sssd_chat.tui.imports import Imports
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
+from sssd_chat.tui.widgets.status_line import StatusLine
+
+PANEL_FROM_COLUMNS = 100
+"""The panel is shown by itself from this width on."""
+_PANEL_FITS_FROM_COLUMNS = 72
+"""Below this width there would be no room to read beside the panel."""
 
 
 class NavigationActions(ChatScreenBase):
@@ -15,6 +21,8 @@ class NavigationActions(ChatScreenBase):
     def __init__(self, backend: ChatBackend) -> None:
         super().__init__(backend)
         self._imports = Imports(self.app)
+        self._panel_wanted: bool | None = None
+        """What the user chose by key; None while the width decides."""
 
     def close_imports(self) -> None:
         """Nothing goes on without the screen."""
@@ -25,8 +33,28 @@ class NavigationActions(ChatScreenBase):
         if self._state.model is not None:
             self._imports.open(Path(self._state.model.path))
 
+    @property
+    def _has_panel(self) -> bool:
+        """Whether the numbers stand in the panel, and not in one line."""
+        width = self.size.width
+        if self._panel_wanted is None:
+            return width >= PANEL_FROM_COLUMNS
+        return self._panel_wanted and width >= _PANEL_FITS_FROM_COLUMNS
+
+    def fold_panel(self) -> None:
+        """Shows the panel, or folds its numbers into the line above the prompt."""
+        self.set_class(self._has_panel, "-with-panel")
+        self.query_one(StatusLine).folded = not self._has_panel
+
+    def action_toggle_panel(self) -> None:
+        """Folds the panel, or shows it also where it is not shown by itself."""
+        self._panel_wanted = not self._has_panel
+        self.fold_panel()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """An import needs a model, whose vocabulary it is indexed for."""
+        """An import needs a model, whose vocabulary it is indexed for; the panel needs room."""
+        if action == "toggle_panel" and self.size.width < _PANEL_FITS_FROM_COLUMNS:
+            return None
         if action == "import_documents" and self._state.model is None:
             return None
         return super().check_action(action, parameters)

@@ -17,6 +17,7 @@ _PLOTS = (2, 4, 5)
 """Lines of the plot, at each height of the section."""
 _BESIDE_PLOT = 3
 """Two rows of numbers above it, and the axis below."""
+_FEWEST_POINTS = 2
 _MARK = "●"
 
 
@@ -27,7 +28,9 @@ class CostSection(Section):
     RANK = 4
 
     def heights(self) -> tuple[int, ...]:
-        """The number alone; with the plot."""
+        """The number alone; with the plot, or with what is known before there is one."""
+        if len(_relative(self.state.cost)) < _FEWEST_POINTS:
+            return 1, 2
         return 1, *(plot + _BESIDE_PLOT for plot in _PLOTS)
 
     def lines(self, height: int) -> Sequence[Content]:
@@ -35,12 +38,12 @@ class CostSection(Section):
         relative = _relative(self.state.cost)
         chosen = self.state.batch_size
         size = self.row("tokens in a step", UNKNOWN if chosen is None else f"{_MARK} {chosen:>2}")
-        if height < _BESIDE_PLOT:
+        if height == 1:
             return [size]
         price = _at(relative, chosen) if relative and chosen is not None else None
         rows = [size, self.row("its time, against one", times(price))]
-        if len(relative) < 2:
-            return [*rows, Content.styled("measured while answers are written", "$muted")]
+        if len(relative) < _FEWEST_POINTS or height <= _BESIDE_PLOT:
+            return rows
         return [*rows, *self._plot(relative, chosen, height - _BESIDE_PLOT)]
 
     def _plot(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from sssd_chat.tui.figures import UNKNOWN, count, duration
-from sssd_chat.tui.speed_curve import speed_curve
+from sssd_chat.tui.speed_curve import has_curve, speed_curve
 from sssd_chat.tui.widgets.panel.section import Section
 
 _ROWS = 2
@@ -22,7 +22,9 @@ class LifetimeSection(Section):
     RANK = 6
 
     def heights(self) -> tuple[int, ...]:
-        """The sums; with the curve."""
+        """The sums; with the curve, or with when there will be one."""
+        if not (self.state.lifetime and has_curve(self.state.lifetime.weeks)):
+            return _ROWS, _ROWS + 2
         return _ROWS, *(_ROWS + plot + _AXIS for plot in _PLOTS)
 
     def lines(self, height: int) -> Sequence[Content]:

@@ -29,7 +29,7 @@ _KINDS: tuple[type[Section], ...] = (
 )
 _TITLE = 1
 _AIRY_FROM = 44
-"""From so many lines on there is an empty line between two sections."""
+"""From so many lines on there is an empty line above each section."""
 
 
 class LivePanel(Vertical, can_focus=False):
@@ -64,7 +64,6 @@ class LivePanel(Vertical, can_focus=False):
     def _share_out(self, wishes: list[Wish], room: int) -> None:
         is_airy = room >= _AIRY_FROM
         self.set_class(is_airy, "-airy")
-        # The last section needs no line below it.
-        heights = plan(wishes, room + is_airy, _TITLE + is_airy)
+        heights = plan(wishes, room, _TITLE + is_airy)
         for section, height in zip(self._sections, heights, strict=True):
             section.give(height)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.renderables.digits import Digits
@@ -51,5 +52,6 @@ def _large(speed: float | None) -> list[str]:
     """A number as three lines of `_DIGITS_COLUMNS` cells."""
     text = decimal(speed, 1 if speed is None or speed < _NO_PLACES_FROM else 0)
     text = text.replace(",", "").replace(UNKNOWN, "-")
-    drawn = "".join(segment.text for segment in Digits(text).render(Style(bold=True)))
+    pieces = Digits(text).render(Style(bold=True))
+    drawn = "".join(piece.text for piece in pieces if isinstance(piece, Segment))
     return [f"{line:<{_DIGITS_COLUMNS}}" for line in drawn.splitlines()[:_DIGITS_HEIGHT]]
