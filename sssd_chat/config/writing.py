@@ -56,14 +56,15 @@ def _value(setting: Setting, words: str) -> Any:
     try:
         # Bytes of the command line that are no text could not be written.
         words.encode()
-        return setting.checked(words if setting.kind is str else _parsed(words))
+        return setting.checked(words if setting.kind is str else parsed(words))
     except UnicodeEncodeError as error:
         raise UserError(f"{setting.key} cannot be set: the value is not UTF-8 text.") from error
     except ValueError as error:
         raise UserError(f"{setting.key} cannot be {words!r}: {error}.") from error
 
 
-def _parsed(words: str) -> object:
+def parsed(words: str) -> object:
+    """What a value of TOML says; text that is none stays text."""
     try:
         return tomllib.loads(f"value = {words}")["value"]
     except tomllib.TOMLDecodeError:

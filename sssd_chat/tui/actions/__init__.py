@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sssd_chat.tui.actions.action import TYPING, Action, Group
+from sssd_chat.tui.actions.action import TYPING, Action, Completes, Group
 from sssd_chat.tui.actions.chat import (
     CHAT_ACTIONS,
     EVERYWHERE_ACTIONS,
@@ -30,6 +30,7 @@ __all__ = [
     "PROMPT_ACTIONS",
     "TYPING",
     "Action",
+    "Completes",
     "Group",
     "action_called",
 ]

@@ -24,6 +24,16 @@ class Group(Enum):
     EVERYWHERE = "Everywhere"
 
 
+class Completes(Enum):
+    """What the argument of a typed command is completed with."""
+
+    NOTHING = "nothing"
+    PATH = "files and folders"
+    MODEL = "models"
+    PARAMETER = "parameters of answers"
+    EXPORT = "formats, files and folders"
+
+
 TYPING = frozenset({Group.PROMPT, Group.CHAT, Group.EVERYWHERE})
 """Where a key that types a character would be lost for typing."""
 
@@ -48,6 +58,7 @@ class Action:
     slash: str = ""
     """What to type for it, e.g. "/attach PATH"; what follows the name goes to the method
     `command_` of the action's name, where the screen has one."""
+    completes: Completes = Completes.NOTHING
 
     @property
     def command(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sssd_chat.tui.actions.action import Action, Group
+from sssd_chat.tui.actions.action import Action, Completes, Group
 
 CHAT_ACTIONS = (
     Action("stop", "escape", "Stop the answer", "What was written stays", Group.CHAT, "Stop"),
@@ -32,6 +32,7 @@ CHAT_ACTIONS = (
         Group.CHAT,
         "Models",
         slash="/model NAME",
+        completes=Completes.MODEL,
     ),
     Action(
         "import_documents",
@@ -40,6 +41,7 @@ CHAT_ACTIONS = (
         "Your own files as something to draft from; the chat goes on meanwhile",
         Group.CHAT,
         slash="/import PATH",
+        completes=Completes.PATH,
     ),
     Action(
         "open_datastore",
@@ -175,12 +177,20 @@ CHAT_ACTIONS = (
         Group.CHAT,
     ),
     Action(
+        "open_editor",
+        "f9",
+        "Edit in your own editor",
+        "The one that $VISUAL or $EDITOR names",
+        Group.PROMPT,
+    ),
+    Action(
         "attach",
         "",
         "Attach a document",
         "It goes along with the next question",
         Group.CHAT,
         slash="/attach PATH",
+        completes=Completes.PATH,
     ),
     Action(
         "detach",

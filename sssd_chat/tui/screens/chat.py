@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, TextArea
+from textual.widgets import Footer
 
 from sssd_chat.conversation.events import (
     AnswerDone,
@@ -21,13 +21,12 @@ from sssd_chat.conversation.events import (
 )
 from sssd_chat.text import for_display
 from sssd_chat.tui.chat_state import Phase
-from sssd_chat.tui.messages import QuestionHeldBack
 from sssd_chat.tui.screens.chat_commands import CommandActions
 from sssd_chat.tui.screens.chat_messages import MessageActions
 from sssd_chat.tui.screens.chat_navigation import PANEL_FROM_COLUMNS, NavigationActions
+from sssd_chat.tui.screens.chat_prompt import PromptActions
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.panel import LivePanel
-from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.status_line import StatusLine
 from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
@@ -40,7 +39,7 @@ _HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
 """Style classes by the size of the terminal, from so many columns or lines on."""
 
 
-class ChatScreen(MessageActions, NavigationActions, CommandActions):
+class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandActions):
     """One conversation with one model."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [
@@ -58,7 +57,6 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
         self._rings = rings
         self._clear_when_stopped = False
         self._draws = 0
-        self._draft_is_new = False
 
     def compose(self) -> ComposeResult:
         """Chat on the left, numbers on the right, keys at the bottom."""
@@ -67,20 +65,22 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
                 with Vertical(id="reading"):
                     yield Transcript()
                     yield FollowHint()
+                    yield self._suggestions
                 yield StatusLine(self._state)
-                yield Prompt("Ask something")
+                yield self._prompt
             yield LivePanel(self._state)
         yield Footer(compact=True)
 
     async def on_mount(self) -> None:
         """Shows the first screen, and only then begins to load the model."""
         await self._transcript.mount(Welcome(self._state))
-        self._prompt.border_subtitle = "enter asks · ctrl+j new line"
+        self._show_count()
         self.call_after_refresh(self._begin)
 
     def on_unmount(self) -> None:
-        """Nothing goes on without the screen."""
+        """Nothing goes on without the screen, and nothing typed is lost."""
         self.close_imports()
+        self.keep_prompt()
 
     def _begin(self) -> None:
         self._backend.start()
@@ -100,9 +100,7 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
     # What the engine tells
 
     async def _take_events(self) -> None:
-        if self._draft_is_new:
-            self._draft_is_new = False
-            self._backend.draft(self._prompt.question)
+        self.follow_typing()
         taken = self._backend.events()
         phase = self._state.phase
         for event in taken:
@@ -154,14 +152,6 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
 
     # What the user does
 
-    @on(TextArea.Changed, "Prompt")
-    def _note_draft(self) -> None:
-        self._draft_is_new = True
-
-    @on(QuestionHeldBack)
-    def _hold_back(self) -> None:
-        self.notify("An answer is on its way; Esc stops it.", markup=False)
-
     def action_stop(self) -> None:
         """Stops the answer."""
         self.clear_selection()
@@ -196,6 +186,7 @@ class ChatScreen(MessageActions, NavigationActions, CommandActions):
 
     async def _clear(self) -> None:
         self._clear_when_stopped = False
+        self.keep_prompt()
         self._backend.new_chat()
         self._state.cleared()
         await self._transcript.clear_turns()

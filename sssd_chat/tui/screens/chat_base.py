@@ -9,6 +9,7 @@ from sssd_chat.tui.screens.action_screen import ActionScreen
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.status_line import StatusLine
+from sssd_chat.tui.widgets.suggestion_list import SuggestionList
 from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
 
@@ -29,15 +30,13 @@ class ChatScreenBase(ActionScreen[None]):
         self._backend = backend
         self._state = ChatState()
         self._attached: tuple[Attached, ...] = ()
+        self._suggestions = SuggestionList()
+        self._prompt = Prompt("Ask something", self._suggestions)
         self._figures_are_old = False
 
     @property
     def _transcript(self) -> Transcript:
         return self.query_one(Transcript)
-
-    @property
-    def _prompt(self) -> Prompt:
-        return self.query_one(Prompt)
 
     @property
     def selecting(self) -> bool:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import difflib
 
 from textual import on
-from textual.content import Content
 
-from sssd_chat.conversation.events import Attached, AttachmentsChanged, Event
-from sssd_chat.text import for_display
 from sssd_chat.tui.actions import Group
 from sssd_chat.tui.messages import CommandEntered, CommandUnknown
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
@@ -17,24 +14,6 @@ from sssd_chat.tui.slash import COMMANDS, typed_path
 
 class CommandActions(ChatScreenBase):
     """The part of the chat screen that does what slash commands say."""
-
-    async def take(self, event: Event) -> None:
-        """Shows what goes along with the next question."""
-        match event:
-            case AttachmentsChanged(documents):
-                self._show_attached(documents)
-            case _:
-                pass
-        await super().take(event)
-
-    def _show_attached(self, documents: tuple[Attached, ...]) -> None:
-        """Names what goes along with the next question, and its share of the context."""
-        self._attached = documents
-        room = self._state.model.context_length if self._state.model else 0
-        names = " ".join(f"⟦{document.name}⟧" for document in documents)
-        tokens = sum(document.tokens for document in documents)
-        title = f"{for_display(names)} {tokens:,} of {room:,} tokens" if documents else ""
-        self._prompt.border_title = Content(title)
 
     @on(CommandEntered)
     async def _do(self, event: CommandEntered) -> None:

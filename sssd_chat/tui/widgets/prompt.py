@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from textual import events
 from textual.actions import SkipAction
@@ -19,6 +20,7 @@ from sssd_chat.tui.messages import (
     QuestionHeldBack,
 )
 from sssd_chat.tui.slash import command_in
+from sssd_chat.tui.widgets.suggestion_list import SuggestionList
 
 _CHIP_ABOVE_LINES = 15
 _CHIP_ABOVE_CHARACTERS = 1500
@@ -28,12 +30,16 @@ _CHIP = re.compile(r"⟦paste \d+: [\d,]+ \w+⟧")
 class Prompt(TextArea):
     """A text area that sends on Enter, remembers what was sent, and folds huge pastes."""
 
-    def __init__(self, placeholder: str) -> None:
+    def __init__(self, placeholder: str, suggestions: SuggestionList) -> None:
+        """`suggestions` is the list whose keys are pressed here."""
         super().__init__(
             placeholder=placeholder, soft_wrap=True, compact=True, highlight_cursor_line=False
         )
         self.answering = False
         """Whether an answer is on its way, so that a question has to stay here."""
+        self.selecting = False
+        """Whether a message is selected: what is typed goes to it, not here."""
+        self._suggestions = suggestions
         self._pastes: dict[str, str] = {}
         self._sent: list[str] = []
         self._position = 0
@@ -47,10 +53,16 @@ class Prompt(TextArea):
         """The text with pasted blocks in their places."""
         return _CHIP.sub(lambda chip: self._pastes.get(chip[0], chip[0]), self.text)
 
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Letters are typed, unless they are meant for a message."""
+        return not self.selecting and super().check_consume_key(key, character)
+
     async def _on_key(self, event: events.Key) -> None:
         """Enter and the keys for a new line. They are no bindings: those with priority overtake
         the characters typed before them."""
-        if event.key in self._send_keys:
+        if self._suggestions.is_open and self._lead_suggestions(event.key):
+            pass
+        elif event.key in self._send_keys:
             self._send()
         elif event.key in self._new_line_keys:
             self.insert("\n")
@@ -77,6 +89,7 @@ class Prompt(TextArea):
         self._position = len(self._sent)
         self._unsent = ""
         self.clear()
+        self._suggestions.close()
         if typed is not None and typed.action is not None:
             self.post_message(CommandEntered(typed.action, typed.argument))
         else:
@@ -88,13 +101,52 @@ class Prompt(TextArea):
         self.insert(command, (0, 0))
         self.move_cursor((0, len(command)))
 
+    def put(self, text: str) -> None:
+        """Shows this text and nothing else, large texts as chips."""
+        self.clear()
+        if text:
+            self.insert_paste(text)
+        self._position = len(self._sent)
+
     def action_copy(self) -> None:
         """Copies what is selected in the prompt."""
         if not self.selected_text:
             raise SkipAction()
         self.app.copy_to_clipboard(self.selected_text)
 
+    # Suggestions
+
+    def _lead_suggestions(self, key: str) -> bool:
+        """Moves in the suggestions, takes one or closes them; whether the key was one for that."""
+        shown = self._suggestions
+        if key in ("up", "down"):
+            shown.move(1 if key == "down" else -1)
+        elif key == "escape":
+            shown.close()
+        elif key == "tab" and shown.nearest is not None:
+            self.take(shown.nearest.text)
+        elif key in self._send_keys and shown.marked is not None:
+            # What stands there in full is sent by the first Enter.
+            if shown.marked.text.rstrip() == self.text.rstrip():
+                return False
+            self.take(shown.marked.text)
+        else:
+            return False
+        return True
+
+    def take(self, text: str) -> None:
+        """Goes on with a suggestion."""
+        self._suggestions.close()
+        self.text = text
+        self.move_cursor(self.document.end)
+        self.focus()
+
     # History
+
+    def remember(self, questions: Sequence[str]) -> None:
+        """The questions asked before, oldest first, in place of those of another chat."""
+        self._sent = list(questions)
+        self._position = len(self._sent)
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Goes up a line, or to the question before."""
@@ -117,7 +169,9 @@ class Prompt(TextArea):
 
     def _recall(self, position: int) -> None:
         self._position = position
-        self.text = self._sent[position] if position < len(self._sent) else self._unsent
+        text = self._sent[position] if position < len(self._sent) else self._unsent
+        # A question of an earlier session may be large, or hold what must not be drawn.
+        self.text = self._folded(text)
         self.move_cursor(self.document.end)
 
     # Pastes
@@ -134,17 +188,21 @@ class Prompt(TextArea):
 
     def insert_paste(self, text: str) -> None:
         """Inserts pasted text at the cursor."""
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = self._folded(text.replace("\r\n", "\n").replace("\r", "\n"))
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+        self.focus()
+
+    def _folded(self, text: str) -> str:
+        """The text, or a chip that stands for it."""
         lines = text.count("\n") + 1
         huge = lines > _CHIP_ABOVE_LINES or len(text) > _CHIP_ABOVE_CHARACTERS
         # Control characters belong to the text but must not reach the terminal.
-        if huge or for_display(text) != text:
-            size = counted(lines, "line") if lines > 1 else counted(len(text), "character")
-            chip = f"⟦paste {len(self._pastes) + 1}: {size}⟧"
-            self._pastes[chip] = text
-            text = chip
-        self.replace(text, *self.selection, maintain_selection_offset=False)
-        self.focus()
+        if not huge and for_display(text) == text:
+            return text
+        size = counted(lines, "line") if lines > 1 else counted(len(text), "character")
+        chip = f"⟦paste {len(self._pastes) + 1}: {size}⟧"
+        self._pastes[chip] = text
+        return chip
 
     def validate_selection(self, selection: Selection) -> Selection:
         """Keeps the cursor out of the inside of a chip, which moves and goes as one."""
