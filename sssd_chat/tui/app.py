@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from sssd_chat.config import Config
 from sssd_chat.conversation.events import ChatBackend
+from sssd_chat.conversation.services import Services
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
 from sssd_chat.tui.keymap import keymap_of
@@ -42,12 +43,17 @@ class ChatApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
 
     def __init__(
-        self, backend: ChatBackend | None, problem: str = "", config: Config | None = None
+        self,
+        backend: ChatBackend | None,
+        problem: str = "",
+        config: Config | None = None,
+        services: Services | None = None,
     ) -> None:
         super().__init__()
         self._backend = backend
         self._problem = problem
         self._config = config or Config()
+        self.services = services or Services()
         self._failed = False
         self.keymap, self._key_notices = keymap_of(self._config.keys)
         bind(self, EVERYWHERE_ACTIONS, self.keymap)
@@ -153,12 +159,17 @@ def _keep(error: str) -> str:
     return str(Path(file.name))
 
 
-def run_chat(backend: ChatBackend | None, problem: str = "", config: Config | None = None) -> int:
+def run_chat(
+    backend: ChatBackend | None,
+    problem: str = "",
+    config: Config | None = None,
+    services: Services | None = None,
+) -> int:
     """Runs the app until the user leaves it; the exit code."""
     # The engine asks for the interpreter after each step; the default lets it wait for 5 ms when
     # this thread is busy with a screen.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    app = ChatApp(backend, problem, config)
+    app = ChatApp(backend, problem, config, services)
     try:
         app.run()
     finally:

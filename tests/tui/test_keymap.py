@@ -76,7 +76,7 @@ def test_keys_are_shown_as_a_reader_expects(key: str, shown: str) -> None:
 
 
 async def test_the_users_keys_count_everywhere() -> None:
-    keys = {"stop": "ctrl+a", "send": "f12", "help": "f9", "new_line": "enter", "quit": "f10"}
+    keys = {"stop": "ctrl+a", "send": "f12", "help": "f11", "new_line": "enter", "quit": "f10"}
     backend = FakeBackend()
     app = ChatApp(backend, config=Config(keys=keys))
     async with app.run_test(notifications=True) as pilot:
@@ -90,10 +90,10 @@ async def test_the_users_keys_count_everywhere() -> None:
         await wait_until(pilot, lambda: backend.cancelled == 1)
         await pilot.press("f1")
         assert not isinstance(app.screen, HelpScreen)
-        await pilot.press("f9")
+        await pilot.press("f11")
         await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
         assert shows(pilot, "f12")
-        await pilot.press("f9")
+        await pilot.press("f11")
         await wait_until(pilot, lambda: not isinstance(app.screen, HelpScreen))
         await pilot.press("f10")
     assert app.return_code == 0

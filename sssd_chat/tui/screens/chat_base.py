@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sssd_chat.conversation.events import Attached, ChatBackend, Event
+from sssd_chat.conversation.services import Services
 from sssd_chat.tui.actions import CHAT_ACTIONS, MESSAGE_ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.screens.action_screen import ActionScreen
@@ -14,6 +15,12 @@ from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
 
 _MESSAGE_NAMES = frozenset(action.name for action in MESSAGE_ACTIONS)
+
+
+def services_of_app(app: object) -> Services:
+    """The chats, collections and models that the app knows."""
+    services = getattr(app, "services", None)
+    return services if isinstance(services, Services) else Services()
 
 
 class ChatScreenBase(ActionScreen[None]):
@@ -29,6 +36,7 @@ class ChatScreenBase(ActionScreen[None]):
         super().__init__()
         self._backend = backend
         self._state = ChatState()
+        self._services = services_of_app(self.app)
         self._attached: tuple[Attached, ...] = ()
         self._suggestions = SuggestionList()
         self._prompt = Prompt("Ask something", self._suggestions)

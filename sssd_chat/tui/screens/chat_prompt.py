@@ -154,7 +154,8 @@ class PromptActions(ChatScreenBase):
             self.app.call_from_thread(self._offer, text, found)
 
     def _model_names(self) -> list[str]:
-        return []
+        catalogue = self._services.models
+        return [model.name for model in catalogue.models()] if catalogue else []
 
     def _offer(self, text: str, suggestions: Suggestions) -> None:
         if self.is_attached and self._prompt.text == text:
