@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,6 +28,11 @@ class Metrics:
         self._registry.register(_EngineFigures(figures))
         self._requests = Counter(
             "sssd_requests", "Requests.", ("path", "status"), registry=self._registry
+        )
+        self.running = Gauge(
+            "sssd_requests_running",
+            "Requests that are being replied to, this one included.",
+            registry=self._registry,
         )
         self._seconds = Histogram(
             "sssd_request_seconds",
@@ -147,8 +152,10 @@ class CountingMiddleware:
                 status = message["status"]
             await send(message)
 
+        self._metrics.running.inc()
         try:
             await self._app(scope, receive, watched)
         finally:
+            self._metrics.running.dec()
             seconds = time.perf_counter() - started
             self._metrics.count_request(scope["path"], status, seconds)

@@ -8,12 +8,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+PHASES = ("queued", "reading", "writing")
 _READY = re.compile(r"served at (http://\S+/v1)")
 
 
@@ -29,6 +31,23 @@ class RunningServer:
     @property
     def root(self) -> str:
         return self.base_url.removesuffix("/v1")
+
+    def figures(self, **options: object) -> dict[str, float]:
+        """The figures for Prometheus, by name and labels."""
+        with self.client(**options) as http:
+            lines = http.get(f"{self.root}/metrics").text.splitlines()
+        pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        return {name: float(value) for name, _, value in pairs}
+
+    def wait_until_idle(self, **options: object) -> dict[str, float]:
+        """Waits until nothing is being answered; returns the figures then."""
+        for _ in range(600):
+            figures = self.figures(**options)
+            busy = sum(figures[f'sssd_answers{{phase="{p}"}}'] for p in PHASES)
+            if not busy and figures["sssd_requests_running"] == 1:
+                return figures
+            time.sleep(0.05)
+        raise AssertionError(f"the server is still busy: {figures}")
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
