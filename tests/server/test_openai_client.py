@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import openai
 import pytest
 
@@ -136,6 +138,36 @@ def test_a_stop_string_is_not_part_of_the_answer(
     assert ask([stop, "never to be seen"]) == (whole[: whole.index(stop)], "stop")
 
 
+def test_a_bias_forbids_and_forces_tokens(client: openai.OpenAI, server: RunningServer) -> None:
+    forced = client.chat.completions.create(
+        model=server.model, messages=QUESTION, max_tokens=5, logit_bias={"280": 100}, logprobs=True
+    ).choices[0]
+    assert forced.logprobs is not None and forced.logprobs.content is not None
+    assert len({tuple(token.bytes or []) for token in forced.logprobs.content}) == 1
+
+
+def test_an_answer_follows_a_schema(client: openai.OpenAI, server: RunningServer) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"name": {"enum": ["ann", "bob"]}, "old": {"type": "boolean"}},
+        "required": ["name", "old"],
+        "additionalProperties": False,
+    }
+    done = client.chat.completions.create(
+        model=server.model,
+        messages=QUESTION,
+        max_tokens=200,
+        response_format={
+            "type": "json_schema",
+            "json_schema": {"name": "person", "schema": schema, "strict": True},
+        },
+    ).choices[0]
+    answer = json.loads(done.message.content or "")
+    assert set(answer) == {"name", "old"}
+    assert answer["name"] in ("ann", "bob") and isinstance(answer["old"], bool)
+    assert done.finish_reason == "stop"
+
+
 def test_models_are_listed(client: openai.OpenAI, server: RunningServer) -> None:
     assert [model.id for model in client.models.list()] == [server.model]
     assert client.models.retrieve(server.model).object == "model"
@@ -184,6 +216,7 @@ def test_models_are_listed(client: openai.OpenAI, server: RunningServer) -> None
             "unsupported",
         ),
         ({"top_logprobs": 2}, openai.BadRequestError, "top_logprobs", "invalid_value"),
+        ({"logit_bias": {"99999": 1}}, openai.BadRequestError, "logit_bias", "invalid_value"),
     ],
 )
 def test_what_cannot_be_answered_names_its_field(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sssd_chat.conversation.completions.refusal import RequestRefused
 from sssd_chat.conversation.completions.request import Asked, ChatRequest, CompletionRequest
 from sssd_chat.conversation.templates import ChatTemplate
-from sssd_chat.conversation.thinking import opened_thinking
+from sssd_chat.conversation.thinking import closed_thinking, opened_thinking
 from sssd_chat.errors import UserError
 from sssd_chat.generation.engine import GenerationSettings
 from sssd_chat.generation.loading import LoadedEngine
@@ -46,6 +46,7 @@ class PromptMaker:
     def prompts(self, asked: Asked) -> list[Prompt]:
         """The prompts of a request, one for each answer wanted: all of the first prompt, then all
         of the next. Raises RequestRefused."""
+        self._check_biases(asked)
         is_chat = isinstance(asked, ChatRequest)
         texts = [self._chat(asked)] if isinstance(asked, ChatRequest) else self._continued(asked)
         for prompt in texts:
@@ -62,6 +63,9 @@ class PromptMaker:
             raise RequestRefused(str(error), param="messages", code="template_refused") from error
         opened = opened_thinking(text)
         settings = asked.wanted.generation
+        if opened and settings.sampler.grammar:
+            # The grammar is that of the answer; inside of thinking there would be no answer.
+            text, opened = text + closed_thinking(opened), ""
         settings = replace(settings, stop=(*settings.stop, *template.stop))
         return Prompt(tuple(template.tokenize(text, start=True)), settings, opened)
 
@@ -86,6 +90,15 @@ class PromptMaker:
                 param="prompt",
                 code="invalid_value",
             )
+
+    def _check_biases(self, asked: Asked) -> None:
+        for token, _ in asked.wanted.generation.sampler.logit_bias:
+            if token >= self._vocabulary.size:
+                raise RequestRefused(
+                    f"Invalid value for 'logit_bias': the vocabulary has no token {token}.",
+                    param="logit_bias",
+                    code="invalid_value",
+                )
 
     def _check_length(self, prompt: Prompt, param: str) -> None:
         if len(prompt.tokens) >= self._context_length:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 from sssd_chat.conversation.completions.fields import Fields, wrong_type, wrong_value
 from sssd_chat.conversation.completions.refusal import RequestRefused
 from sssd_chat.conversation.templates import Message, Role
+from sssd_chat.errors import UserError
+from sssd_chat.generation.batching import grammar_of_schema
 from sssd_chat.generation.engine import GenerationSettings
 from sssd_chat.generation.sampling import SamplerSettings
 
 MOST_LOGPROBS = 20
 """Alternatives to each token that may be asked for."""
 _MOST_STOPS = 16
+_MOST_BIASES = 1024
 _FAR = 2**53
 
 _ROLES: dict[str, Role] = {
@@ -77,7 +81,7 @@ Asked = ChatRequest | CompletionRequest
 def read_chat(body: object, defaults: Defaults) -> ChatRequest:
     """A chat request. Raises RequestRefused, which names the field."""
     fields = Fields(body)
-    _refuse_unsupported(fields, ("tools", "functions", "audio", "logit_bias", "response_format"))
+    _refuse_unsupported(fields, ("tools", "functions", "audio"))
     messages = _messages(fields)
     if defaults.system and all(message.role != "system" for message in messages):
         messages = [Message("system", defaults.system), *messages]
@@ -156,7 +160,51 @@ def _sampler(fields: Fields, default: SamplerSettings) -> SamplerSettings:
         frequency_penalty=number("frequency_penalty", -2, 2, default.frequency_penalty),
         presence_penalty=number("presence_penalty", -2, 2, default.presence_penalty),
         seed=default.seed if seed is None else seed,
+        logit_bias=_biases(fields),
+        grammar=_grammar(fields) or default.grammar,
     )
+
+
+def _biases(fields: Fields) -> tuple[tuple[int, float], ...]:
+    values = fields.object("logit_bias")
+    if values is None:
+        return ()
+    names = [name for name, _ in values.items()]
+    if len(names) > _MOST_BIASES:
+        raise wrong_value("logit_bias", f"at most {_MOST_BIASES} tokens are allowed")
+    biases = []
+    for name in names:
+        if not (name.isascii() and name.isdigit()):
+            raise wrong_value("logit_bias", f"'{name}' is not the number of a token")
+        biases.append((int(name), values.number(name, -100, 100) or 0.0))
+    return tuple(biases)
+
+
+def _grammar(fields: Fields) -> str:
+    """What `response_format` asks for, as a grammar; or `grammar` itself, as llama-server has it.
+    Empty for neither."""
+    wanted = fields.object("response_format")
+    own = fields.text("grammar") or ""
+    kind = wanted.text("type") if wanted is not None else "text"
+    if wanted is None or kind == "text":
+        return own
+    if own:
+        raise wrong_value("grammar", "it cannot be together with 'response_format'")
+    if kind == "json_object":
+        return grammar_of_schema('{"type": "object"}')
+    if kind != "json_schema":
+        raise wrong_value(
+            wanted.path("type"), "it may be one of 'text', 'json_object', 'json_schema'"
+        )
+    described = wanted.object("json_schema")
+    schema = None if described is None else described.object("schema")
+    path = "response_format.json_schema.schema"
+    if schema is None:
+        raise wrong_type(path, "an object", None)
+    try:
+        return grammar_of_schema(json.dumps(dict(schema.items())))
+    except UserError as error:
+        raise RequestRefused(str(error), param=path, code="invalid_value") from error
 
 
 def _stops(fields: Fields) -> tuple[str, ...]:
