@@ -133,8 +133,8 @@ def test_llama_cpp_sees_the_kind_of_memory_that_the_name_promises(
         assert llama_cpp.llama_model_n_ctx_train(model.model) == 777
         recurrent = llama_cpp.llama_model_is_recurrent(model.model)
         hybrid = llama_cpp.llama_model_is_hybrid(model.model)
-        assert recurrent == (architecture is Architecture.MAMBA)
-        assert hybrid == (architecture is Architecture.LFM2)
+        assert recurrent == architecture.is_recurrent
+        assert hybrid == architecture.is_hybrid
         assert architecture.can_roll_back == (not recurrent and not hybrid)
         window = llama_cpp.llama_model_n_swa(model.model)
         assert window == (SLIDING_WINDOW if architecture is Architecture.GEMMA3 else 0)

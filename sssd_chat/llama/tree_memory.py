@@ -73,8 +73,12 @@ class TreeMemory:
         # may free cells out of order, hence the margin of one batch.
         if not self._window:
             return True
-        first: int = self._lib.llama_memory_seq_pos_min(self._memory, sequence.id)
+        first = self._first(sequence.id)
         return first == 0 or first + self._batch_tokens <= length - self._window
+
+    def _first(self, sequence_id: int) -> int:
+        """The first position whose cells are all there."""
+        return int(self._lib.llama_memory_seq_pos_min(self._memory, sequence_id))
 
     def has_read(self, sequence: TargetSequence, count: int) -> None:
         """See Memory: nothing to note."""
@@ -131,6 +135,10 @@ class TreeMemory:
             self._borrowers[sequence.id] = sequence
         branch = sequence.branches[number]
         length = len(sequence.tokens)
+        if self._window and branch.owned and self._first(branch.id) != self._first(sequence.id):
+            # The text lost cells that its window had left; llama.cpp wants both to begin alike.
+            erase(self._lib, self._memory, branch.id, -1)
+            branch.owned = 0
         if branch.owned < length:
             self._lib.llama_memory_seq_cp(
                 self._memory, sequence.id, branch.id, branch.owned, length

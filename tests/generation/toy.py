@@ -12,7 +12,7 @@ from sssd_chat.drafting import ROOT, DraftTree, ObservedStep
 from sssd_chat.llama.sampler import Logits
 from sssd_chat.llama.shape import DraftShape
 from sssd_chat.llama.target import CacheFull
-from tests.trees import random_tree
+from tests.trees import random_chain, random_tree
 
 END = 0
 
@@ -173,7 +173,8 @@ class RandomDrafter:
 
     def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
         count = min(budget, self.rng.choice([0, 1, 4, 15]))
-        tree = random_tree(self.rng, count, self.size, self.oracle(self.text), 0.7)
+        draw = random_tree if branches else random_chain
+        tree = draw(self.rng, count, self.size, self.oracle(self.text), 0.7)
         # High probabilities, so that the plan sends what was drafted.
         tree.probabilities = [0.99 - 0.001 * n for n in range(len(tree))]
         return tree

@@ -19,7 +19,7 @@ experts alone and hardly ever."""
 
 def check_rounding(differences: list[float], architecture: Architecture) -> None:
     """What differs is rounding: always, or but for a rare flip of an expert."""
-    if architecture is Architecture.QWEN3MOE:
+    if architecture.has_experts:
         flips = sum(difference >= ROUNDING for difference in differences)
         assert flips <= 1 + len(differences) // 200
         assert max(differences) < FLIP
