@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sssd_chat.drafting import Drafter, PlainDrafter
-from sssd_chat.generation.engine import Engine, Generation, GenerationSettings
-from sssd_chat.generation.looks import WatchedSampler
+from sssd_chat.generation.answer import Answer
+from sssd_chat.generation.engine import Engine, GenerationSettings
+from sssd_chat.generation.looks import TokenSampler, WatchedSampler
 from sssd_chat.generation.target import State
 from sssd_chat.llama.sampler import Logits, best_tokens
 
@@ -32,9 +33,27 @@ class _Position:
     logits: np.ndarray
 
 
-def _position(logits: Logits) -> _Position:
-    tokens = np.array(best_tokens(logits, _KEPT))
-    return _Position(tokens, logits[tokens].copy())
+class Positions:
+    """The best logits at every position of an answer while it is written."""
+
+    def __init__(self) -> None:
+        self._seen: list[_Position] = []
+
+    def watch(self, sampler: TokenSampler) -> WatchedSampler:
+        """A sampler to write the answer with, in the place of its own."""
+        return WatchedSampler(sampler, self._add)
+
+    def _add(self, logits: Logits) -> None:
+        tokens = np.array(best_tokens(logits, _KEPT))
+        self._seen.append(_Position(tokens, logits[tokens].copy()))
+
+    def __len__(self) -> int:
+        """Positions seen so far."""
+        return len(self._seen)
+
+    def __getitem__(self, place: int) -> _Position:
+        """What was seen at a place."""
+        return self._seen[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +107,16 @@ def compare(
         if run is None:
             return None
         runs.append(run)
-    (drafted, left), (plain, right) = runs
+    return compared(*runs[0], *runs[1])
+
+
+def compared(drafted: Answer, left: Positions, plain: Answer, right: Positions) -> Comparison:
+    """Two answers to one prompt that were watched, one written with drafts or beside others, the
+    other one without and alone."""
     place = _first_difference(drafted.tokens, plain.tokens)
     if place is None:
         return Comparison(drafted.tokens, plain.tokens, drafted.statistics.steps, None)
-    noise = max(
-        (_rounding(a, b) for a, b in zip(left[:place], right[:place], strict=True)), default=0.0
-    )
+    noise = max((_rounding(left[n], right[n]) for n in range(place)), default=0.0)
     here = place if place < min(len(left), len(right)) else place - 1
     return Comparison(
         drafted.tokens,
@@ -114,14 +136,12 @@ def _run(
     drafter: Drafter,
     name: str,
     on_token: Callable[[str, int], bool] | None,
-) -> tuple[Generation[State], list[_Position]] | None:
+) -> tuple[Answer, Positions] | None:
     conversation = engine.open(drafter)
     try:
         generation = engine.begin(conversation, prompt, settings)
-        positions: list[_Position] = []
-        generation.sampler = WatchedSampler(
-            generation.sampler, lambda logits: positions.append(_position(logits))
-        )
+        positions = Positions()
+        generation.sampler = positions.watch(generation.sampler)
         while not generation.is_finished:
             engine.step([generation])
             if on_token is not None and not on_token(name, len(generation.tokens)):
