@@ -136,7 +136,8 @@ def read_header(path: Path) -> GgufHeader:
         raise ModelFileError(f"{path} does not say which architecture it is; it is not a model.")
     tensor_count = sum(part.tensor_count for part in (contents, *others))
     if not tensor_count:
-        raise ModelFileError(f"{path} holds no weights; it is not a whole model.")
+        what = "a vocabulary, but " if "tokenizer.ggml.tokens" in contents.array_lengths else ""
+        raise ModelFileError(f"{path} holds {what}no weights; it is not a whole model.")
     return GgufHeader(
         path=path,
         architecture=architecture,

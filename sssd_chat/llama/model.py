@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from sssd_chat.errors import UserError
+from sssd_chat.llama.chat_ability import refuse_what_cannot_chat, refuse_what_llama_cpp_knows
 from sssd_chat.llama.gguf import GgufHeader, read_header
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
 from sssd_chat.llama.runtime import api, forget_log, recent_log, supports_gpu
@@ -60,10 +61,12 @@ class Model:
         """Loads `path`. `gpu_layers` None offloads all layers where the build can, 0 none; `header`
         is that of the file, where it was read already.
 
-        Raises UserError when the file is missing, damaged, of an unsupported architecture or too
-        large for the memory; LoadCancelled when `progress` returned False.
+        Raises UserError when the file is missing, damaged, not one of a chat model, of an
+        unsupported architecture or too large for the memory; LoadCancelled when `progress`
+        returned False.
         """
         self.header = header or read_header(path)
+        refuse_what_cannot_chat(self.header)
         self.path = path
         self.on_gpu = supports_gpu() and gpu_layers != 0
         if not self.on_gpu:
@@ -71,7 +74,7 @@ class Model:
         self._api = api()
         self.pointer = self._load(gpu_layers, progress)
         try:
-            self._refuse_what_cannot_chat()
+            refuse_what_llama_cpp_knows(self.header, self.pointer)
             self.vocabulary = Vocabulary(self.pointer)
         except BaseException:
             self.close()
@@ -99,29 +102,6 @@ class Model:
         if not pointer:
             raise UserError(_why_not_loaded(self.path, recent_log()))
         return pointer
-
-    def _refuse_what_cannot_chat(self) -> None:
-        lib, name = self._api, self.path.name
-        if lib.llama_model_has_encoder(self.pointer):
-            raise UserError(
-                f"{name} is an encoder-decoder model ({self.header.architecture}); sssd-chat needs "
-                "a decoder-only chat model."
-            )
-        if not lib.llama_model_has_decoder(self.pointer) or self._pooling():
-            raise UserError(
-                f"{name} is an embedding model ({self.header.architecture}); it cannot write text: "
-                "choose a chat model."
-            )
-        if lib.llama_model_is_diffusion(self.pointer):
-            raise UserError(
-                f"{name} is a diffusion model ({self.header.architecture}); sssd-chat needs one "
-                "that writes one token after the other."
-            )
-        if lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(self.pointer)) == 0:
-            raise UserError(f"{name} holds no vocabulary; it cannot be chatted with.")
-
-    def _pooling(self) -> bool:
-        return bool(self.metadata(f"{self.header.architecture}.pooling_type") not in ("", "0"))
 
     def close(self) -> None:
         """Frees the weights."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from sssd_chat.llama.chat_ability import why_no_chat
 from sssd_chat.llama.gguf import GgufHeader
 from sssd_chat.llama.header_keys import HeaderKeys
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
@@ -17,8 +18,6 @@ _BATCH = 512
 _OUTPUTS = 64
 """Rows of logits that are kept at once: one for each path through a tree."""
 _WORK_BYTES = 4
-
-_WITHOUT_DECODER = ("t5", "t5encoder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ def describe(header: GgufHeader) -> ModelDescription:
         state_bytes=(1 + states_kept(header, 1)) * state_bytes(header),
         draft_shape=shape_of(header),
         licence=_licence(header),
-        unsuitable=_unsuitable(header, own),
+        unsuitable=why_no_chat(header),
     )
 
 
@@ -143,23 +142,6 @@ def _licence(header: GgufHeader) -> str | None:
     short = _text(header, "general.license")
     # "other" says that the name is to be looked at.
     return named if named and short in (None, "other") else short
-
-
-def _unsuitable(header: GgufHeader, own: HeaderKeys) -> str | None:
-    kind = _text(header, "general.type")
-    if header.architecture == "clip" or kind == "mmproj":
-        return "is the part of another model that sees or hears, not a chat model"
-    if kind == "adapter":
-        return "is an adapter (LoRA) for another model, not a model"
-    if kind == "imatrix":
-        return "holds measurements for quantizing, not a model"
-    if own.number("pooling_type"):
-        return f"is an embedding model ({header.architecture}), which cannot write text"
-    if header.architecture in _WITHOUT_DECODER:
-        return f"is an encoder-decoder model ({header.architecture}), not a decoder-only chat model"
-    if not header.vocabulary_size:
-        return "holds no vocabulary, so it cannot be chatted with"
-    return None
 
 
 def _text(header: GgufHeader, key: str) -> str | None:

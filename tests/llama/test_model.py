@@ -46,6 +46,7 @@ def test_an_unknown_architecture(tmp_path: Path) -> None:
     path = tmp_path / "strange.gguf"
     writer = gguf.GGUFWriter(path, "spacewarp")
     writer.add_context_length(128)
+    writer.add_token_list(["a", "b"])
     writer.add_tensor("token_embd.weight", __import__("numpy").zeros((4, 4), "float32"))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
