@@ -14,7 +14,7 @@ from sssd_chat.files import write_atomically
 from sssd_chat.llama.gguf import ModelFileError, read_header
 from sssd_chat.models.description import ModelDescription, describe
 
-_VERSION = 4
+_VERSION = 3
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Name, size in bytes and time of change (ns) of each file of a model."""
