@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from sssd_chat.tui.actions import ALL_ACTIONS, Action
 
 _COMMAND = re.compile(r"(/[a-z]+)(?:[ \t]+(\S.*?))?\s*", re.DOTALL)
+TEXT = "TEXT"
+"""The argument of commands that may be of several lines."""
 _QUOTES = ("'", '"')
 
 COMMANDS: Mapping[str, Action] = {
@@ -36,12 +38,15 @@ class Typed:
 def command_in(text: str) -> Typed | None:
     """The command that a text is, also when it is not known; None for a question.
 
-    A text of several lines is a question, and so is one whose first word has a second slash, or
-    that begins with a space."""
+    A text of several lines is a question, unless the command takes such a text; and so is one whose
+    first word has a second slash, or that begins with a space."""
     found = _COMMAND.fullmatch(text)
-    if found is None or "\n" in (found[2] or ""):
+    if found is None:
         return None
-    return Typed(found[1], found[2] or "")
+    typed = Typed(found[1], found[2] or "")
+    if "\n" in typed.argument and not (typed.action and typed.action.argument == TEXT):
+        return None
+    return typed
 
 
 def typed_path(words: str) -> str:

@@ -155,7 +155,9 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
     def action_stop(self) -> None:
         """Stops the answer."""
         self.clear_selection()
-        if self._state.busy and self._state.phase is not Phase.STOPPING:
+        if self._verifying:
+            self._backend.cancel()
+        elif self._state.busy and self._state.phase is not Phase.STOPPING:
             self._state.stop_asked()
             self._backend.cancel()
             self.show_state()
@@ -204,6 +206,6 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Greys out what does not apply now."""
-        if action == "stop" and not self._state.busy:
+        if action == "stop" and not (self._state.busy or self._verifying):
             return None
         return super().check_action(action, parameters)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from textual.content import Content
+
 from sssd_chat.conversation.events import Attached, ChatBackend, Event
 from sssd_chat.conversation.services import Services
+from sssd_chat.text import for_display
 from sssd_chat.tui.actions import CHAT_ACTIONS, MESSAGE_ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
 from sssd_chat.tui.screens.action_screen import ActionScreen
@@ -38,6 +41,8 @@ class ChatScreenBase(ActionScreen[None]):
         self._state = ChatState()
         self._services = services_of_app(self.app)
         self._attached: tuple[Attached, ...] = ()
+        self._prompt_note = ""
+        """What goes on with the chat beside an answer; shown above the prompt."""
         self._suggestions = SuggestionList()
         self._prompt = Prompt("Ask something", self._suggestions)
         self._figures_are_old = False
@@ -50,6 +55,15 @@ class ChatScreenBase(ActionScreen[None]):
     def selecting(self) -> bool:
         """Whether a message is selected, so that single keys act on it."""
         return False
+
+    def show_prompt_title(self) -> None:
+        """Shows what goes on, or names what goes along with the next question and its share of the
+        context."""
+        room = self._state.model.context_length if self._state.model else 0
+        names = " ".join(f"⟦{document.name}⟧" for document in self._attached)
+        tokens = sum(document.tokens for document in self._attached)
+        attached = f"{names} {tokens:,} of {room:,} tokens" if names else ""
+        self._prompt.border_title = Content(for_display(self._prompt_note or attached))
 
     async def take(self, event: Event) -> None:
         """Shows what the engine tells."""

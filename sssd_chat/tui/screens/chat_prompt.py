@@ -13,7 +13,6 @@ from textual.worker import get_current_worker
 
 from sssd_chat.conversation.attachments import split_attachments
 from sssd_chat.conversation.events import (
-    Attached,
     AttachmentsChanged,
     ChatBackend,
     ChatOpened,
@@ -58,7 +57,8 @@ class PromptActions(ChatScreenBase):
                 self._prompt.remember(asked)
                 self._put_kept(event.chat, kept)
             case AttachmentsChanged(documents):
-                self._show_attached(documents)
+                self._attached = documents
+                self.show_prompt_title()
             case TokensCounted():
                 self._counted = event
                 self._show_count()
@@ -76,15 +76,6 @@ class PromptActions(ChatScreenBase):
             self._prompt.put(kept)
         self._chat = chat
         self._is_first_chat = False
-
-    def _show_attached(self, documents: tuple[Attached, ...]) -> None:
-        """Names what goes along with the next question, and its share of the context."""
-        self._attached = documents
-        room = self._state.model.context_length if self._state.model else 0
-        names = " ".join(f"⟦{document.name}⟧" for document in documents)
-        tokens = sum(document.tokens for document in documents)
-        title = f"{for_display(names)} {tokens:,} of {room:,} tokens" if documents else ""
-        self._prompt.border_title = Content(title)
 
     def _show_count(self) -> None:
         """The tokens of the question, or the first keys while there is none."""
