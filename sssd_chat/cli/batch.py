@@ -19,6 +19,7 @@ from sssd_chat.errors import UserError, reason
 if TYPE_CHECKING:
     from sssd_chat.conversation.batch.lines import LineId
     from sssd_chat.conversation.batch.output import AnswerFile
+    from sssd_chat.conversation.completions.choice import Choice
 
 _MOST_CHOICES = 128
 
@@ -118,12 +119,15 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def _end(options: argparse.Namespace, out: AnswerFile, wanted: set[LineId]) -> int:
     """Says how it ended; a line with an error is not done."""
+    from sssd_chat.text import counted
+
     if not options.quiet:
         print(
             f"sssd-chat: all {len(wanted)} requests have an answer in {out.path}.", file=sys.stderr
         )
     if out.failed:
-        print(f"sssd-chat: {out.failed} of the answers say what was wrong.", file=sys.stderr)
+        failed = counted(out.failed, "request")
+        print(f"sssd-chat: {failed} could not be answered; the lines say why.", file=sys.stderr)
     return 1 if out.failed else 0
 
 
@@ -157,8 +161,13 @@ def _answer(
     except LoadCancelled:
         return INTERRUPTED
     with contextlib.closing(many):
-        share = many.share if options.share_datastore else None
-        batch = BatchRun(many.service, many.prompts, defaults, engine.path.stem, out, share)
+
+        def on_answer(choice: Choice) -> None:
+            many.count(choice)
+            if options.share_datastore:
+                many.share(choice)
+
+        batch = BatchRun(many.service, many.prompts, defaults, engine.path.stem, out, on_answer)
         for tally in batch.run(read_lines(file), options.parallel, lambda: interrupt.came):
             progress.show(tally)
         progress.finish(batch.tally)

@@ -15,7 +15,10 @@ from sssd_chat.cli import options as shared
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
+    import socket
+
     from sssd_chat.config import Config
+    from sssd_chat.conversation.completions.choice import Choice
     from sssd_chat.conversation.completions.request import Defaults
     from sssd_chat.server.access import ApiKey
     from sssd_chat.server.settings import ServerSettings
@@ -127,15 +130,18 @@ def run(arguments: Sequence[str]) -> int:
     if importlib.util.find_spec("uvicorn") is None:
         raise UserError("The server needs more packages: pip install 'sssd-chat[serve]'.")
     start_logging()
+    from sssd_chat.server.running import listen
+
     config = shared.load_settings()
-    return _serve(options, config, _settings(options))
+    settings = _settings(options)
+    with contextlib.closing(listen(settings)) as listening:
+        return _serve(options, config, settings, listening)
 
 
 def _settings(options: argparse.Namespace) -> ServerSettings:
-    from sssd_chat.server.running import check_settings
     from sssd_chat.server.settings import ServerSettings
 
-    settings = ServerSettings(
+    return ServerSettings(
         options.host,
         options.port,
         tuple(_keys(options)),
@@ -145,9 +151,6 @@ def _settings(options: argparse.Namespace) -> ServerSettings:
         int(options.body_limit * 1e6),
         grace_seconds=options.grace,
     )
-    # Before the model is loaded, which may take a minute.
-    check_settings(settings)
-    return settings
 
 
 def _keys(options: argparse.Namespace) -> list[ApiKey]:
@@ -176,7 +179,12 @@ def _defaults(options: argparse.Namespace, config: Config) -> Defaults:
     return Defaults(chat.generation, chat.system, chat.thinking, options.most_choices)
 
 
-def _serve(options: argparse.Namespace, config: Config, settings: ServerSettings) -> int:
+def _serve(
+    options: argparse.Namespace,
+    config: Config,
+    settings: ServerSettings,
+    listening: socket.socket,
+) -> int:
     from sssd_chat.cli.main import INTERRUPTED
     from sssd_chat.conversation.many import ManyAnswers
     from sssd_chat.server.running import serve
@@ -186,6 +194,11 @@ def _serve(options: argparse.Namespace, config: Config, settings: ServerSettings
     with contextlib.closing(many):
         for notice in many.notices:
             _say(notice)
+
+        def on_answer(caller: ApiKey, choice: Choice) -> None:
+            many.count(choice)
+            if options.keeps and caller.learns:
+                many.keep(caller.name, choice)
 
         def on_ready(address: str) -> None:
             _say(
@@ -200,7 +213,8 @@ def _serve(options: argparse.Namespace, config: Config, settings: ServerSettings
             engine.path,
             _defaults(options, config),
             settings,
-            (lambda caller, choice: many.keep(caller.name, choice)) if options.keeps else None,
+            listening,
+            on_answer,
             on_ready,
         )
     return INTERRUPTED if interrupted else 0

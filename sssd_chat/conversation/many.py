@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import threading
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from sssd_chat.conversation.completions.choice import Choice
 from sssd_chat.conversation.completions.prompting import PromptMaker
@@ -17,6 +18,9 @@ from sssd_chat.generation.batching import EngineService
 from sssd_chat.generation.loading import EngineSettings, load_engine
 
 log = logging.getLogger(__name__)
+
+_MOST_WAITING = 256
+"""Answers that wait to be kept."""
 
 
 class ManyAnswers:
@@ -39,23 +43,30 @@ class ManyAnswers:
         self.notices = [note for note in (loaded.notice, self.prompts.notice) if note]
         """What the user should know, a sentence each."""
         self._store = loaded.datastore
-        self._learning = learning
         self._learner: Learner | None = None
+        self._served: ServedTexts | None = None
         if self._store is not None:
             self._learner = Learner(self._store, loaded.model.vocabulary, learning)
             self._learner.start()
+            self._served = ServedTexts(learning.texts, self._learner)
         self.service = EngineService(loaded)
-        self._served: ServedTexts | None = None
-        self._shared = ""
+        # The disk may be slow, and neither clients nor the engine shall wait for it.
+        self._work = ThreadPoolExecutor(1, thread_name_prefix="keeping")
+        self._room = threading.Semaphore(_MOST_WAITING)
+        self._shared = f"shared-{uuid.uuid4().hex[:8]}"
+        self._has_shared = False
+
+    def count(self, choice: Choice) -> None:
+        """Notes what each collection saved with an answer; returns at once."""
+        if (learner := self._learner) is not None and choice.statistics.accepted:
+            self._later(lambda: learner.count(choice.statistics))
 
     def keep(self, caller: str, choice: Choice) -> None:
         """Lets an answer join the datastore for good, in the collection of a caller; returns at
-        once."""
-        if self._learner is None:
-            return
-        if self._served is None:
-            self._served = ServedTexts(self._learning.texts, self._learner)
-        self._served.add(caller, uuid.uuid4().hex, choice.written, choice.tokens)
+        once. When the disk is far behind, answers are left out."""
+        if (served := self._served) is not None:
+            name = uuid.uuid4().hex
+            self._later(lambda: served.add(caller, name, choice.written, choice.tokens))
 
     def share(self, choice: Choice) -> None:
         """Lets an answer be drafted from until this is closed."""
@@ -63,19 +74,36 @@ class ManyAnswers:
             return
         # A collection without texts behind it: what a program that was killed leaves of it is
         # dropped when the datastore is looked after the next time.
-        self._shared = self._shared or f"shared-{uuid.uuid4().hex[:8]}"
+        self._has_shared = True
         self._learner.add(self._shared, Document.of(uuid.uuid4().hex, choice.tokens))
+
+    def _later(self, work: Callable[[], None]) -> None:
+        if not self._room.acquire(blocking=False):
+            return
+
+        def run() -> None:
+            try:
+                work()
+            except Exception:
+                log.exception("an answer could not be kept")
+            finally:
+                self._room.release()
+
+        self._work.submit(run)
 
     def close(self, deadline: float = 0.0) -> None:
         """Lets answers come to their end for so many seconds, and frees everything."""
+        self._work.shutdown()
         if self._served is not None:
             self._served.close()
         if self._learner is not None:
             self._learner.close()
-        if self._store is not None and self._shared:
-            with contextlib.suppress(NotTheWriter):
-                try:
-                    self._store.forget_collection(self._shared)
-                except OSError as error:
-                    log.warning("Shared answers are still in the datastore: %s", error)
+        if self._store is not None and self._has_shared:
+            try:
+                self._store.forget_collection(self._shared)
+            except NotTheWriter:
+                # Then it was in the memory of this program alone.
+                pass
+            except OSError as error:
+                log.warning("Shared answers are still in the datastore: %s", error)
         self.service.close(deadline)

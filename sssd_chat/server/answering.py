@@ -98,6 +98,11 @@ class Desk:
         """Answers that are being written or wait."""
         return sum(not choice.is_finished for a in self._running for choice in a.choices)
 
+    @property
+    def is_well(self) -> bool:
+        """Whether answers can be written."""
+        return self._service.is_alive
+
     def check_model(self, name: str | None) -> None:
         """Raises RequestRefused when it is not the model that is served."""
         if name is not None and name != self.model:
@@ -130,7 +135,7 @@ class Desk:
     def _check_open(self) -> None:
         if self._is_closing:
             raise shutting_down()
-        if not self._service.is_alive:
+        if not self.is_well:
             raise failed_inside()
 
     def _check_room(self, wanted: int) -> None:
@@ -157,7 +162,8 @@ class Desk:
             answering.cancel()
             if isinstance(error, ServiceClosed):
                 raise shutting_down() from error
-            raise RequestRefused(str(error), code="invalid_value") from error
+            # What was not checked before is the grammar.
+            raise RequestRefused(str(error), param="grammar", code="invalid_value") from error
 
     def done(self, answering: Answering, caller: ApiKey) -> None:
         """The client has its reply, or is gone: what is still being written is of no use."""

@@ -62,7 +62,7 @@ def create_app(serving: Serving) -> Starlette:
         Route("/v1/models", _guarded(serving, _models), methods=["GET"]),
         Route("/v1/models/{model:path}", _guarded(serving, _model), methods=["GET"]),
         Route("/metrics", _guarded(serving, _metrics), methods=["GET"]),
-        Route("/health", _health, methods=["GET"]),
+        Route("/health", _health(serving), methods=["GET"]),
     ]
     middleware = [Middleware(CountingMiddleware, metrics=serving.metrics)]
     if serving.settings.origin is not None:
@@ -187,5 +187,10 @@ async def _metrics(serving: Serving, _request: Request) -> Response:
     return Response(serving.metrics.text(), media_type=Metrics.MEDIA_TYPE)
 
 
-async def _health(_request: Request) -> Response:
-    return _reply({"status": "ok"})
+def _health(serving: Serving) -> _Handler:
+    async def health(_request: Request) -> Response:
+        if serving.desk.is_well:
+            return _reply({"status": "ok"})
+        return _reply({"status": "failed"}, 503)
+
+    return health

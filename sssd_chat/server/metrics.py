@@ -5,7 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +31,7 @@ class Metrics:
     MEDIA_TYPE = "text/plain; version=0.0.4"
 
     def __init__(self, figures: Callable[[], Figures]) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # It has no annotations.
         self._registry = CollectorRegistry()
         self._registry.register(_EngineFigures(figures))
         self._requests = Counter(

@@ -27,17 +27,31 @@ from sssd_chat.server.settings import ServerSettings
 _CLIENT_SECONDS = 3
 """How long clients may take to read their last words when the server ends."""
 
-Learn = Callable[[ApiKey, Choice], None]
-"""Told each complete answer to a caller whose answers may be learned."""
+_BACKLOG = 1024
+"""Connections that may wait to be looked at."""
+
+OnAnswer = Callable[[ApiKey, Choice], None]
+"""Told each answer that came to an end of its own, and who asked for it."""
 
 
-def check_settings(settings: ServerSettings) -> None:
-    """Raises UserError when the server would be open to everybody in the network."""
+def listen(settings: ServerSettings) -> socket.socket:
+    """Takes the address, so that nobody waits for a model that could not be served then. Raises
+    UserError when it cannot be used, and when the server would be open to everybody in the
+    network."""
     if not settings.is_for_this_machine and not settings.keys:
         raise UserError(
             f"Without an API key the server would be open to everybody who can reach "
             f"{settings.host}: give one with --api-keys or --api-key, or leave out --host."
         )
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as error:
+        raise UserError(
+            f"Cannot listen on {settings.host}, port {settings.port}: {reason(error)}."
+        ) from error
 
 
 def serve(
@@ -46,21 +60,19 @@ def serve(
     model: Path,
     defaults: Defaults,
     settings: ServerSettings,
-    learn: Learn | None,
+    listening: socket.socket,
+    on_answer: OnAnswer,
     on_ready: Callable[[str], None],
 ) -> bool:
     """Serves until SIGINT or SIGTERM, then lets answers come to their end for a while; a second
-    signal ends them at once. `on_ready` is told the address. Returns whether it was SIGINT.
-
-    Raises UserError when the address cannot be used.
-    """
-    check_settings(settings)
+    signal ends them at once. `listening` is what `listen` gave, which the caller closes;
+    `on_ready` is told the address. Returns whether it was SIGINT."""
     metrics = Metrics(service.figures)
 
     def on_finished(choice: Choice, caller: ApiKey) -> None:
         metrics.count_answer(choice.statistics)
-        if learn is not None and caller.learns and choice.is_complete:
-            learn(caller, choice)
+        if choice.is_complete:
+            on_answer(caller, choice)
 
     desk = Desk(
         service, prompts, model.stem, settings.parallel + settings.most_waiting, on_finished
@@ -68,7 +80,6 @@ def serve(
     access = Access(settings.keys, settings.origin, hosts_checked=not settings.keys)
     created = int(model.stat().st_mtime)
     app = create_app(Serving(settings, desk, access, defaults, metrics, created))
-    listening = _listen(settings)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -79,23 +90,10 @@ def serve(
         timeout_graceful_shutdown=int(settings.grace_seconds) + _CLIENT_SECONDS,
     )
     server = _Server(config, desk, settings.grace_seconds)
-    with contextlib.closing(listening):
-        host, port = listening.getsockname()[:2]
-        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/v1")
-        server.run([listening])
+    host, port = listening.getsockname()[:2]
+    on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/v1")
+    server.run([listening])
     return server.ended_by is signal.SIGINT
-
-
-def _listen(settings: ServerSettings) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        return socket.create_server(address[:2], family=family, backlog=1024)
-    except (OSError, UnicodeError) as error:
-        raise UserError(
-            f"Cannot listen on {settings.host}, port {settings.port}: {reason(error)}."
-        ) from error
 
 
 class _Server(uvicorn.Server):

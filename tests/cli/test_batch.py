@@ -83,7 +83,7 @@ def test_a_bad_line_costs_itself_alone(
     response = found[3]["response"]
     assert isinstance(response, dict) and response["status_code"] == 400
     assert response["body"]["error"]["param"] == "messages"
-    assert "4 of the answers say what was wrong" in capsys.readouterr().err
+    assert "4 requests could not be answered" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

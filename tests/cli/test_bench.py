@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sssd_chat.cli.main import main
 from tests.cli.test_ask import run
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model
 
@@ -133,3 +134,25 @@ def test_wrong_usage_is_told(words: tuple[str, ...], code: int, complaint: str) 
     assert result.returncode == code
     assert complaint in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_throughput_is_measured_in_both_modes(
+    model: Path, prompts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        *("bench", "throughput", "--model", str(model), "--prompts", str(prompts)),
+        *("--parallel", "1,3", "--max-tokens", "6", "--least", "2", "--rounds", "1"),
+        *("--threads", "1", "--ctx", "256"),
+    ]
+    assert main([*arguments, "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [(one["parallel"], one["mode"]) for one in results] == [
+        (1, "plain"),
+        (1, "sssd"),
+        (3, "plain"),
+        (3, "sssd"),
+    ]
+    assert [one["tokens"] for one in results] == [12, 12, 36, 36]
+    assert main(arguments) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert len(table) == 5 and table[0].split()[:2] == ["at", "once"]

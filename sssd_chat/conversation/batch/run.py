@@ -21,6 +21,7 @@ from sssd_chat.conversation.completions.prompting import PromptMaker
 from sssd_chat.conversation.completions.refusal import SERVER_ERROR, RequestRefused
 from sssd_chat.conversation.completions.replies import Json, Reply
 from sssd_chat.conversation.completions.request import ChatRequest, Defaults
+from sssd_chat.errors import UserError
 from sssd_chat.generation.batching import EngineService, Handle, Progress, Request
 
 _LOOK_SECONDS = 0.2
@@ -80,7 +81,7 @@ class BatchRun:
         defaults: Defaults,
         model: str,
         out: AnswerFile,
-        on_answer: Callable[[Choice], None] | None = None,
+        on_answer: Callable[[Choice], None],
     ) -> None:
         """`model` is how the model is called in the answers; `on_answer` is told each answer."""
         self.tally = Tally()
@@ -98,13 +99,15 @@ class BatchRun:
     ) -> Iterator[Tally]:
         """Answers the lines that the file has no answer to, `at_once` of them at a time, and yields
         whenever something came. Stopped, it gives up the answers that are being written. Raises
-        UserError when the answers cannot be written."""
+        UserError when the answers cannot be written, and when the engine has failed."""
         todo = (line for line in lines if line.id not in self._out.done)
         try:
             while not is_stopped():
                 self._fill(todo, at_once)
                 if not self._running:
                     return
+                if not self._service.is_alive:
+                    raise UserError("The engine has failed; the log has the details.")
                 self._take()
                 yield self.tally
         finally:
@@ -174,8 +177,7 @@ class BatchRun:
         for choice in running.choices:
             self.tally.finished_tokens += choice.statistics.emitted
             self.tally.steps += choice.statistics.steps
-            if self._on_answer is not None:
-                self._on_answer(choice)
+            self._on_answer(choice)
 
     # Lines of the file
 

@@ -1,0 +1,109 @@
+"""Throughput: the modes take turns, each answers everything, a llama-server is spoken to."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sssd_chat.bench.llama_server import llama_server
+from sssd_chat.bench.throughput import (
+    PLAIN,
+    SSSD,
+    AnswerTime,
+    SchedulerPeer,
+    ThroughputRun,
+    prompts_for,
+    take_turns,
+    together,
+)
+from sssd_chat.errors import UserError
+from tests.conftest import LoadTiny
+
+PROMPTS = [[1, *range(260, 270 + number)] for number in range(5)]
+
+FAKE_SERVER = f"""#!{sys.executable}
+import http.server, json, sys
+port = int(sys.argv[sys.argv.index("--port") + 1])
+assert "--parallel" in sys.argv and "--ctx-size" in sys.argv
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.reply({{"status": "ok"}})
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        n = body["n_predict"]
+        assert self.path == "/completion" and body["prompt"] and body["temperature"] == 0
+        self.reply({{"timings": {{"predicted_n": n, "prompt_ms": 20, "predicted_ms": 10.0 * n}}}})
+    def reply(self, value):
+        content = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+
+
+def test_the_same_is_answered_with_drafts_and_without(load_tiny: LoadTiny) -> None:
+    loaded = load_tiny(context=256, sequences=3)
+    peers = {
+        PLAIN: SchedulerPeer(loaded, 3, drafting=False),
+        SSSD: SchedulerPeer(loaded, 3, drafting=True),
+    }
+    runs = list(take_turns(peers, PROMPTS, 12, rounds=2))
+    assert [run.mode for run in runs] == [PLAIN, SSSD, SSSD, PLAIN]
+    for run in runs:
+        # A tiny model without an end writes all that it may.
+        assert [answer.tokens for answer in run.answers] == [12] * 5
+    plain = together([run for run in runs if run.mode == PLAIN])
+    assert (plain.parallel, plain.tokens, plain.tokens_per_step) == (3, 120, 1.0)
+    drafted = together([run for run in runs if run.mode == SSSD])
+    assert drafted.tokens_per_step is not None and drafted.tokens_per_step >= 1
+
+
+def test_runs_are_taken_together() -> None:
+    runs = [
+        ThroughputRun(2, "x", 2.0, (AnswerTime(11, 0.5, 1.0), AnswerTime(1, 0.1, 0.0))),
+        ThroughputRun(2, "x", 1.0, (AnswerTime(21, 0.3, 3.0),)),
+    ]
+    figures = together(runs)
+    assert figures.tokens_per_second == 11.0
+    assert figures.milliseconds_per_token == pytest.approx(125.0)
+    assert figures.first_token_seconds == 0.3
+    assert figures.tokens_per_step is None
+
+
+@pytest.mark.parametrize(("parallel", "least", "count"), [(1, 8, 8), (8, 4, 16), (2, 1, 4)])
+def test_all_places_are_kept_busy(parallel: int, least: int, count: int) -> None:
+    prompts: list[Sequence[int]] = prompts_for(PROMPTS, parallel, least)
+    assert len(prompts) == count
+    assert prompts[:5] == PROMPTS[:count]
+
+
+def test_a_llama_server_is_a_peer(tmp_path: Path) -> None:
+    program = tmp_path / "llama-server"
+    program.write_text(FAKE_SERVER)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    with llama_server(program, tmp_path / "m.gguf", 4, 128, 1) as peer:
+        run = peer.run(PROMPTS, 10)
+    assert run.answers == (AnswerTime(10, 0.02, 0.1),) * 5
+    with pytest.raises(UserError, match="did not answer"):
+        peer.run(PROMPTS, 10)
+
+
+def test_a_program_that_is_no_server(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UserError, match="ended with code"),
+        llama_server(Path("/bin/false"), tmp_path, 1, 128, 1),
+    ):
+        pass
+    with (
+        pytest.raises(UserError, match="cannot be started"),
+        llama_server(tmp_path / "missing", tmp_path, 1, 128, 1),
+    ):
+        pass
