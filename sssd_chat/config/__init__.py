@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from sssd_chat.config.reading import load_config
 from sssd_chat.config.settings import Config
-from sssd_chat.config.writing import change_setting
+from sssd_chat.config.writing import change_setting, put_setting
 
-__all__ = ["Config", "change_setting", "load_config"]
+__all__ = ["Config", "change_setting", "load_config", "put_setting"]

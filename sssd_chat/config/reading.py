@@ -61,7 +61,8 @@ def _typed(content: dict[str, Any], file: Path) -> Config:
             except ValueError as error:
                 notices.append(f"{file}: {_wrong_value(setting, values[key], error)}")
         section_values = replace(getattr(config, section.name), **good)
-        config = replace(config, **{section.name: section_values})
+        given = config.given | {known[key].key for key in good}
+        config = replace(config, **{section.name: section_values}, given=given)
     keys, wrong = _keys(content.get("keys", {}), file)
     config, notices = replace(config, keys=keys), notices + wrong
     return replace(config, notices=tuple(notices))

@@ -23,9 +23,16 @@ def _setting(
     high: float = math.inf,
     *,
     choices: tuple[str, ...] = (),
+    at_once: bool = False,
 ) -> Any:
-    limits = {"purpose": purpose, "low": low, "high": high, "choices": choices}
-    return field(default=default, metadata=limits)
+    about = {
+        "purpose": purpose,
+        "low": low,
+        "high": high,
+        "choices": choices,
+        "at_once": at_once,
+    }
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +117,25 @@ class StateCacheConfig:
 class ImportConfig:
     """Files that become part of the datastore."""
 
-    largest_file_mb: int = _setting(512, "larger files are left out", 1)
+    largest_file_mb: int = _setting(512, "larger files are left out", 1, at_once=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenConfig:
     """The chat in the terminal."""
 
-    theme: str = _setting("dark", "dark, light, or one that the palette's Theme lists")
-    bell: bool = _setting(False, "whether the terminal's bell rings when an answer is finished")
+    theme: str = _setting(
+        "dark", "dark, light, or one that the palette's Theme lists", at_once=True
+    )
+    bell: bool = _setting(
+        False, "whether the terminal's bell rings when a long answer is finished", at_once=True
+    )
+    notify: bool = _setting(
+        True, "whether the desktop tells so when you are in another window", at_once=True
+    )
+    long_answer_seconds: float = _setting(
+        10.0, "answers that take less are finished without a sign", 0, at_once=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +152,13 @@ class Config:
     screen: ScreenConfig = ScreenConfig()
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys of the chat that the user changed, by the name of what they do; not looked at here."""
+    given: frozenset[str] = field(default=frozenset(), compare=False)
+    """The settings that the file has, e.g. "answer.temperature"; the others have their defaults."""
     notices: tuple[str, ...] = ()
     """What is wrong with the file, a sentence for each; to be told to the user."""
 
 
-_NO_SECTIONS = frozenset({"keys", "notices"})
+_NO_SECTIONS = frozenset({"keys", "given", "notices"})
 """What `Config` holds beside the sections of settings."""
 
 
@@ -160,6 +179,8 @@ class Setting:
     high: float
     choices: tuple[str, ...]
     """The texts that it may be; empty for any text."""
+    at_once: bool
+    """Whether a running chat follows a change; else it counts from the next start on."""
 
     @property
     def key(self) -> str:
@@ -231,6 +252,7 @@ def settings_of(section: dataclasses.Field[Any]) -> Iterator[Setting]:
             one.metadata["low"],
             one.metadata["high"],
             one.metadata["choices"],
+            one.metadata["at_once"],
         )
 
 

@@ -21,11 +21,18 @@ def change_setting(path: Path, key: str, words: str) -> Any:
 
     Raises UserError when there is no such setting, when it does not take the value, or when the
     file is not valid as it is; it is then left alone. Raises OSError when the disk refuses."""
+    setting = _find(key)
+    value = None if words == DEFAULT else _value(setting, words)
+    put_setting(path, setting, value)
+    return value
+
+
+def put_setting(path: Path, setting: Setting, value: Any) -> None:
+    """Writes a value that `setting` took (see `Setting.checked`); None takes the setting out of the
+    file. Raises UserError and OSError like `change_setting`."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    setting = _find(key)
-    value = None if words == DEFAULT else _value(setting, words)
     try:
         before = path.read_bytes().decode() if path.exists() else ""
         document = tomlkit.parse(before)
@@ -42,7 +49,6 @@ def change_setting(path: Path, key: str, words: str) -> Any:
         section[setting.name] = list(value) if isinstance(value, tuple) else value
     # A file that is linked from elsewhere stays a link.
     write_atomically(path.resolve(), tomlkit.dumps(document).encode())
-    return value
 
 
 def _find(key: str) -> Setting:
@@ -53,6 +59,7 @@ def _find(key: str) -> Setting:
 
 
 def _value(setting: Setting, words: str) -> Any:
+    """The value that was typed. Raises UserError when it is none for the setting."""
     try:
         # Bytes of the command line that are no text could not be written.
         words.encode()

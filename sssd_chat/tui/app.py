@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rich.text import Text
+from textual import on
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
@@ -21,7 +23,9 @@ from sssd_chat.conversation.events import ChatBackend
 from sssd_chat.conversation.services import Services
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
+from sssd_chat.tui.attention import run_command, sign_for, title_sequence
 from sssd_chat.tui.keymap import keymap_of
+from sssd_chat.tui.messages import AnswerFinished
 from sssd_chat.tui.screens.action_screen import ActionScreen, bind
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
@@ -55,6 +59,7 @@ class ChatApp(App[None]):
         self._config = config or Config()
         self.services = services or Services()
         self._failed = False
+        self._knows_focus = False
         self.keymap, self._key_notices = keymap_of(self._config.keys)
         bind(self, EVERYWHERE_ACTIONS, self.keymap)
         self.register_theme(DARK)
@@ -81,6 +86,51 @@ class ChatApp(App[None]):
                     loop = asyncio.get_running_loop()
                     loop.add_signal_handler(number, self.exit, None, _SIGNALLED + number)
 
+    # The terminal around the app
+
+    def watch_title(self, title: str) -> None:
+        """Names the terminal after the chat."""
+        self._write(title_sequence(title))
+
+    def _write(self, sequence: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def on_app_focus(self) -> None:
+        """The terminal says where the user looks; not all of them do."""
+        self._knows_focus = True
+
+    def on_app_blur(self) -> None:
+        """The user looks at another window."""
+        self._knows_focus = True
+
+    @on(AnswerFinished)
+    def _call_user(self, event: AnswerFinished) -> None:
+        """Tells a user who looks elsewhere that a long answer is there."""
+        wanted = self._config.screen
+        if event.seconds < wanted.long_answer_seconds:
+            return
+        looks_elsewhere = not self.app_focus
+        if wanted.bell and (looks_elsewhere or not self._knows_focus):
+            self.bell()
+        if wanted.notify and looks_elsewhere:
+            sign = sign_for(os.environ)
+            self._write(sign.sequence)
+            if sign.command:
+                self.run_worker(lambda: run_command(sign.command), thread=True, exit_on_error=False)
+
+    # Settings
+
+    @property
+    def config(self) -> Config:
+        """The settings as they are now."""
+        return self._config
+
+    def follow(self, config: Config) -> None:
+        """Takes over what of changed settings counts at once."""
+        self._config = config
+        self._choose_theme(config.screen.theme)
+
     def _choose_theme(self, name: str) -> list[str]:
         """Takes the theme, or says that there is none of the name."""
         name = {"dark": DARK.name, "light": LIGHT.name}.get(name, name)
@@ -96,7 +146,7 @@ class ChatApp(App[None]):
             return NoModelScreen(self._problem)
         from sssd_chat.tui.screens.chat import ChatScreen
 
-        return ChatScreen(self._backend, rings=self._config.screen.bell)
+        return ChatScreen(self._backend)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own, for every theme, those of the terminal too."""
@@ -122,6 +172,27 @@ class ChatApp(App[None]):
             self.pop_screen()
         else:
             self.push_screen(HelpScreen())
+
+    async def action_quit(self) -> None:
+        """Leaves; asks once while an answer is being written."""
+        from sssd_chat.tui.screens.confirm import ConfirmScreen
+
+        if isinstance(self.screen, ConfirmScreen) or not self._is_answering():
+            self.exit()
+            return
+        kept = " What is written of it is kept." if self._config.history.keep else ""
+        question = f"An answer is being written. Stop it and leave?{kept}"
+        self.push_screen(ConfirmScreen(question, "Leave"), self._leave_if)
+
+    def _leave_if(self, sure: bool | None) -> None:
+        if sure:
+            self.exit()
+
+    def _is_answering(self) -> bool:
+        from sssd_chat.tui.screens.chat import ChatScreen
+
+        chats = (screen for screen in self.screen_stack if isinstance(screen, ChatScreen))
+        return any(chat.is_answering for chat in chats)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copies by escape sequence, and with the desktop's own program where there is one."""

@@ -48,3 +48,11 @@ class PlaceChanged(Message):
 @dataclass
 class FollowRequested(Message):
     """The user clicked the hint that there is more below."""
+
+
+@dataclass
+class AnswerFinished(Message):
+    """An answer is there in full."""
+
+    seconds: float
+    """How long it took, from the question on."""

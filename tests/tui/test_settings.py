@@ -35,7 +35,7 @@ async def test_the_bell_rings_if_wanted(
     bell: bool, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: list[bool] = []
-    app = ChatApp(backend, config=Config(screen=ScreenConfig(bell=bell)))
+    app = ChatApp(backend, config=Config(screen=ScreenConfig(bell=bell, long_answer_seconds=0)))
     monkeypatch.setattr(app, "bell", lambda: rung.append(True))
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: backend.started and backend.idle)

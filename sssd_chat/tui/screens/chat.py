@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -17,10 +18,13 @@ from sssd_chat.conversation.events import (
     Drafting,
     Event,
     ModelFailed,
+    ModelReady,
     Notice,
+    StoppedBy,
 )
 from sssd_chat.text import for_display
 from sssd_chat.tui.chat_state import Phase
+from sssd_chat.tui.messages import AnswerFinished
 from sssd_chat.tui.screens.chat_commands import CommandActions
 from sssd_chat.tui.screens.chat_messages import MessageActions
 from sssd_chat.tui.screens.chat_navigation import PANEL_FROM_COLUMNS, NavigationActions
@@ -51,10 +55,9 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
     HORIZONTAL_BREAKPOINTS = _WIDTHS
     VERTICAL_BREAKPOINTS = _HEIGHTS
 
-    def __init__(self, backend: ChatBackend, *, rings: bool = False) -> None:
-        """With `rings`, the terminal's bell says that an answer is finished."""
+    def __init__(self, backend: ChatBackend) -> None:
         super().__init__(backend)
-        self._rings = rings
+        self._busy_since: float | None = None
         self._clear_when_stopped = False
         self._draws = 0
 
@@ -101,6 +104,8 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
 
     async def _take_events(self) -> None:
         self.follow_typing()
+        if self._state.busy and self._busy_since is None:
+            self._busy_since = time.monotonic()
         taken = self._backend.events()
         phase = self._state.phase
         for event in taken:
@@ -121,8 +126,13 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
         """Shows what concerns the whole screen, after its parts."""
         await super().take(event)
         match event:
-            case AnswerDone() | AnswerFailed():
-                await self._rest()
+            case AnswerDone(stopped_by=stopped_by):
+                await self._rest(was_stopped=stopped_by is StoppedBy.CANCELLED)
+            case AnswerFailed():
+                await self._rest(was_stopped=False)
+            case ModelReady() if self._prompt.disabled:
+                self._prompt.disabled = False
+                self._prompt.focus()
             case ModelFailed(message):
                 await self._show_no_model(message)
             case Notice(message, severity):
@@ -143,10 +153,16 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
             await self._transcript.mount(Welcome(self._state, message))
         self._prompt.disabled = True
 
-    async def _rest(self) -> None:
+    @property
+    def is_answering(self) -> bool:
+        """Whether a question is being answered."""
+        return self._state.busy
+
+    async def _rest(self, *, was_stopped: bool) -> None:
         """The answer is over."""
-        if self._rings:
-            self.app.bell()
+        if self._busy_since is not None and not was_stopped:
+            self.post_message(AnswerFinished(time.monotonic() - self._busy_since))
+        self._busy_since = None
         if self._clear_when_stopped:
             await self._clear()
 
