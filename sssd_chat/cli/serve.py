@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sssd_chat.server.access import ApiKey
     from sssd_chat.server.settings import ServerSettings
 
+_PACKAGES = ("prometheus_client", "starlette", "uvicorn")
+"""Of the extra `serve`."""
 _KEY_VARIABLE = "SSSD_CHAT_API_KEY"
 
 
@@ -127,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
     from sssd_chat.logs import start_logging
 
     options = parser().parse_args(arguments)
-    if importlib.util.find_spec("uvicorn") is None:
+    if not all(map(importlib.util.find_spec, _PACKAGES)):
         raise UserError("The server needs more packages: pip install 'sssd-chat[serve]'.")
     start_logging()
     from sssd_chat.server.running import listen
