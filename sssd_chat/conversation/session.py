@@ -265,6 +265,9 @@ class ChatSession:
         if target.can_rewind:
             # A draft that was never sent is not kept.
             target.rewind(sequence, len(shared_tokens(sequence.tokens, known.tokens)))
+        else:
+            # Only the whole state can be taken up again, so all of it must be of use.
+            target.rewind(sequence, self._shared_with_next_prompt(sequence.tokens))
         tokens = tuple(sequence.tokens)
         if len(tokens) < LEAST_TOKENS or tokens == self._kept:
             return

@@ -6,7 +6,9 @@ n_rs_seq); its rules:
 
 * llama_memory_seq_rm goes back to such a state, once for each batch, and no further than that
   batch. It does not look whether the state is one of the last batch: who asks must know.
-* Only the state itself is kept of all that was before: a text cannot be shortened otherwise.
+* Only the state itself is kept of all that was before: a text cannot be shortened otherwise. So
+  a copy of the state is made near the end of each prompt (a checkpoint, as large as the state),
+  and the text can go back to there.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ from typing import Any
 from sssd_chat.llama.batch import Batch
 from sssd_chat.llama.memory import ROOT, Tree, erase, keep_path
 from sssd_chat.llama.runtime import api
-from sssd_chat.llama.sequence import TargetSequence
+from sssd_chat.llama.sequence import Checkpoint, TargetSequence
+from sssd_chat.llama.sequence_state import recurrent_state, set_recurrent_state
 from sssd_chat.llama.shape import DraftShape
+
+_LAST_TOKENS = 16
+"""So many at the end of a prompt are not expected to be those of the next one."""
 
 
 class ChainMemory:
@@ -26,13 +32,14 @@ class ChainMemory:
 
     max_branches = 0
 
-    def __init__(self, memory: Any, states: int) -> None:
-        """`memory` is the llama_memory_t, which keeps `states` earlier states of each text; with
+    def __init__(self, context: Any, states: int) -> None:
+        """`context` is the llama_context, which keeps `states` earlier states of each text; with
         none of them there are no drafts."""
         self.shape = DraftShape.CHAINS if states else DraftShape.NONE
         self.max_draft = states
         self._lib = api()
-        self._memory = memory
+        self._context = context
+        self._memory = self._lib.llama_get_memory(context)
 
     def forget(self, sequence: TargetSequence) -> None:
         """See Memory."""
@@ -40,17 +47,36 @@ class ChainMemory:
         sequence.tokens.clear()
         sequence.ahead_from = None
         sequence.can_go_back = 0
+        sequence.checkpoint = None
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
-        """See Memory: it can go back into what was decoded last, once."""
+        """See Memory: it can go back into what was decoded last, once, or to the checkpoint."""
+        checkpoint = sequence.checkpoint
         back = len(sequence.tokens) - length
-        possible = length > 0 and back <= sequence.can_go_back
-        if not possible or not erase(self._lib, self._memory, sequence.id, length):
+        can_step = length > 0 and back <= sequence.can_go_back
+        if can_step and erase(self._lib, self._memory, sequence.id, length):
+            kept = length
+        elif checkpoint and checkpoint.length <= length and self._restore(sequence, checkpoint):
+            kept = checkpoint.length
+        else:
             self.forget(sequence)
             return 0
         sequence.can_go_back = 0
-        del sequence.tokens[length:]
-        return length
+        del sequence.tokens[kept:]
+        return kept
+
+    def _restore(self, sequence: TargetSequence, checkpoint: Checkpoint) -> bool:
+        taken = set_recurrent_state(self._lib, self._context, sequence.id, checkpoint.state)
+        # The state is that of the place already; attention still holds what came after it.
+        return taken and erase(self._lib, self._memory, sequence.id, checkpoint.length)
+
+    def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
+        """See Memory: a checkpoint is made once for each prompt, where its last tokens begin. The
+        next prompt seldom shares those: templates leave out thinking, and questions change."""
+        if not left < _LAST_TOKENS <= left + count or not sequence.tokens:
+            return
+        state = recurrent_state(self._lib, self._context, sequence.id)
+        sequence.checkpoint = Checkpoint(len(sequence.tokens), state)
 
     def has_read(self, sequence: TargetSequence, count: int) -> None:
         """See Memory."""

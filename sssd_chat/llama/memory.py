@@ -34,8 +34,12 @@ class Memory(Protocol):
         """Takes the whole text out of the memory."""
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
-        """Shortens a text to `length` tokens, fewer than it has; returns the length that could be
-        kept: 0 where the memory cannot go back that far."""
+        """Shortens a text to at most `length` tokens, fewer than it has; returns the length that
+        could be kept: less where the memory cannot go back to any place, 0 at the worst."""
+
+    def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
+        """The next `count` tokens of a prompt are about to be decoded, and `left` more of it are
+        known."""
 
     def has_read(self, sequence: TargetSequence, count: int) -> None:
         """The last `count` tokens of the text were just decoded, as part of a prompt."""

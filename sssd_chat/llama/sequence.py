@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 
 @dataclass(slots=True)
 class Branch:
@@ -12,6 +14,15 @@ class Branch:
     id: int
     owned: int
     """How many tokens of the committed text the id owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A recurrent state as it was when the text was shorter."""
+
+    length: int
+    """Tokens of the text then."""
+    state: np.ndarray
 
 
 @dataclass(slots=True)
@@ -38,3 +49,5 @@ class TargetSequence:
     `Target.read_ahead` or by a `Target.prefill` that was stopped; None when there are none."""
     can_go_back: int = 0
     """Tokens that a recurrent state can take back now."""
+    checkpoint: Checkpoint | None = None
+    """Where a recurrent state can go back to besides."""

@@ -115,11 +115,11 @@ class Target:
         self._logits_type = ctypes.c_float * model.vocabulary.size
 
     def _memory_of(self, branch_ids: list[int]) -> Memory:
-        memory = self._api.llama_get_memory(self._context)
         if self.model.can_roll_back:
+            memory = self._api.llama_get_memory(self._context)
             return TreeMemory(memory, branch_ids, _BATCH_TOKENS, self.model.window)
         # What the context really keeps, not what was asked for.
-        return ChainMemory(memory, self._api.llama_n_rs_seq(self._context))
+        return ChainMemory(self._context, self._api.llama_n_rs_seq(self._context))
 
     def close(self) -> None:
         """Frees the context; the model stays."""
@@ -172,8 +172,9 @@ class Target:
         self._free_ids.append(sequence.id)
 
     def rewind(self, sequence: TargetSequence, length: int) -> int:
-        """Shortens a text to at most `length` tokens; returns the length that could be kept: 0
-        where the memory cannot go back that far (recurrent state, attention window)."""
+        """Shortens a text to at most `length` tokens; returns the length that could be kept: less
+        where the memory cannot go back to any place (recurrent state), 0 where it cannot go back
+        that far (attention window)."""
         if length >= len(sequence.tokens):
             return len(sequence.tokens)
         return self._memory.rewind(sequence, length)
@@ -202,7 +203,8 @@ class Target:
             if on_progress is not None and not on_progress(done):
                 return False
             part = tokens[done : done + self._chunks.at(done - start)]
-            done += self._read(sequence, part, done, len(tokens))
+            last = done + len(part) == len(tokens)
+            done += self._read(sequence, part, done, len(tokens), last)
         sequence.ahead_from = None
         sequence.first_output = len(self._batch) - 1
         if on_progress is not None:
@@ -224,7 +226,7 @@ class Target:
             return there
         start, done = self._rewind_to_border(sequence, tokens, end)
         while end - done >= (size := self._chunks.at(done - start)) and keep_going():
-            done += self._read(sequence, tokens[done : done + size], done, -1)
+            done += self._read(sequence, tokens[done : done + size], done, end, last=False)
         return done
 
     def _rewind_to_border(
@@ -246,11 +248,13 @@ class Target:
         return start + self._chunks.border(shared - start)
 
     def _read(
-        self, sequence: TargetSequence, part: Sequence[int], position: int, total: int
+        self, sequence: TargetSequence, part: Sequence[int], position: int, end: int, last: bool
     ) -> int:
-        """Decodes a part of a prompt; with the last of its `total` tokens, logits are computed."""
+        """Decodes a part of a prompt that is known up to `end`; with `last`, logits of its last
+        token are computed."""
+        self._memory.will_read(sequence, len(part), end - position - len(part))
         self._batch.clear()
-        self._batch.add_run(part, position, sequence.id, last=position + len(part) == total)
+        self._batch.add_run(part, position, sequence.id, last=last)
         self._decode()
         sequence.tokens.extend(part)
         self._memory.has_read(sequence, len(part))
@@ -313,6 +317,8 @@ class Target:
         for number, (sequence, root, tree) in enumerate(items):
             self._memory.add_draft(self._batch, sequence, root, tree, padding if number == 0 else 0)
         for sequence, tokens, wants_logits in reads:
+            if wants_logits:
+                self._memory.will_read(sequence, len(tokens), left=0)
             self._batch.add_run(tokens, len(sequence.tokens), sequence.id, last=wants_logits)
             sequence.first_output = len(self._batch) - 1
         seconds = self._decode()

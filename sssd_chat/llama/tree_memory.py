@@ -80,6 +80,9 @@ class TreeMemory:
         """The first position whose cells are all there."""
         return int(self._lib.llama_memory_seq_pos_min(self._memory, sequence_id))
 
+    def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
+        """See Memory: nothing to note."""
+
     def has_read(self, sequence: TargetSequence, count: int) -> None:
         """See Memory: nothing to note."""
 

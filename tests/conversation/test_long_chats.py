@@ -190,6 +190,24 @@ def test_a_kept_state_is_as_good_as_going_on(
     assert generation.tokens == expected.tokens
 
 
+@pytest.mark.parametrize("architecture", RECURRENT_ARCHITECTURES)
+def test_thinking_left_out_does_not_cost_a_recurrent_model_the_chat(
+    load_tiny: LoadTiny, states: StateCache, architecture: Architecture
+) -> None:
+    """Neither the next turn nor the chat that is opened again is read from its beginning."""
+    loaded = load_tiny(architecture, 2048, chat_template=THINKING_TEMPLATE, sequences=2)
+    session = reopened(loaded, REOPENED)
+    first = ask(session, "one two three")
+    session.keep_state(states, 5)
+    turns = [*REOPENED, ("user", "one two three"), ("assistant", session.written(first))]
+    again = reopened(loaded, turns)
+    there = again.resume_state(states, 5)
+    second, fresh = ask(session, "and then?"), ask(again, "and then?")
+    assert len(first.prompt) - 128 - 16 <= there < len(first.prompt)
+    assert second.statistics.reused_tokens == there == fresh.statistics.reused_tokens
+    assert second.prompt == fresh.prompt
+
+
 def test_a_draft_that_was_never_sent_is_not_kept(load_tiny: LoadTiny, states: StateCache) -> None:
     loaded = load_tiny(context=2048, chat_template=CHATML_TEMPLATE)
     session = reopened(loaded, REOPENED)

@@ -47,11 +47,11 @@ class Chunks:
         target._read = self  # type: ignore[method-assign,assignment]
 
     def __call__(
-        self, sequence: TargetSequence, part: Sequence[int], position: int, total: int
+        self, sequence: TargetSequence, part: Sequence[int], position: int, end: int, last: bool
     ) -> int:
         self.read = [chunk for chunk in self.read if chunk[0] < position]
         self.read.append((position, len(part)))
-        return self._decode(sequence, part, position, total)
+        return self._decode(sequence, part, position, end, last)
 
 
 @pytest.mark.parametrize(
