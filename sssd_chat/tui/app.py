@@ -156,9 +156,10 @@ class ChatApp(App[None]):
         """Every action that applies now, then those of Textual that make sense here."""
         own = screen.ACTIONS if isinstance(screen, ActionScreen) else ()
         for node, actions in ((screen, own), (self, EVERYWHERE_ACTIONS)):
+            offered = node.offered if isinstance(node, ActionScreen) else _always
             for action in actions:
                 run = getattr(node, f"action_{action.name}", None)
-                if action.in_palette and run and node.check_action(action.name, ()):
+                if action.in_palette and run and offered(action.name):
                     yield SystemCommand(action.title, action.help, run)
         for command in super().get_system_commands(screen):
             if command.title in _TEXTUAL_COMMANDS:
@@ -214,6 +215,10 @@ class ChatApp(App[None]):
         self.panic(
             Text(f"sssd-chat closed because of a fault of its own: {summary}\nMore: {where}")
         )
+
+
+def _always(action: str) -> bool:
+    return True
 
 
 def _keep(error: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from sssd_chat.tui.actions import Action
+from sssd_chat.tui.said import Said
 
 
 @dataclass
@@ -56,3 +57,28 @@ class AnswerFinished(Message):
 
     seconds: float
     """How long it took, from the question on."""
+
+
+@dataclass
+class MessageChosen(Message):
+    """The user clicked a message."""
+
+    said: Said
+
+
+@dataclass
+class MessageActionWanted(Message):
+    """The user clicked one of the actions below a message."""
+
+    said: Said
+    action: str
+    """Its name in the list of all actions."""
+
+
+@dataclass
+class SpanChosen(Message):
+    """The user clicked drafted words of an answer."""
+
+    said: Said
+    number: int
+    """Which of its spans."""

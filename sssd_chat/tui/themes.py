@@ -65,16 +65,43 @@ LIGHT = Theme(
 )
 
 
+_SOURCES_DARK = {
+    "source-conversation": "#6fbfae",
+    "source-chats": "#d8ad66",
+    "source-documents": "#82aee6",
+    "source-starter": "#a5c18f",
+    "source-runner-ups": "#c49ac9",
+}
+_SOURCES_LIGHT = {
+    "source-conversation": "#0f766e",
+    "source-chats": "#8a560c",
+    "source-documents": "#1f5fb0",
+    "source-starter": "#4d7030",
+    "source-runner-ups": "#8a3f91",
+}
+
+
 def extra_colours(theme: Theme) -> dict[str, str]:
     """Colours that Textual's themes lack: `muted` for words that matter less, `quiet` for lines,
-    and `code-string`. Terminal colours cannot be mixed, so there it is their grey and green."""
+    `code-string`, and one for each source of drafts. Terminal colours cannot be mixed, so there
+    they are its own."""
     if theme.ansi:
         grey = "ansi_bright_black" if theme.dark else "ansi_white"
-        return {"muted": "ansi_bright_black", "quiet": grey, "code-string": "ansi_green"}
+        return {
+            "muted": "ansi_bright_black",
+            "quiet": grey,
+            "code-string": "ansi_green",
+            "source-conversation": "ansi_cyan",
+            "source-chats": "ansi_yellow",
+            "source-documents": "ansi_blue",
+            "source-starter": "ansi_green",
+            "source-runner-ups": "ansi_magenta",
+        }
     text = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#1f1f1f"))
     background = Color.parse(theme.background or ("#121212" if theme.dark else "#e0e0e0"))
     return {
         "muted": text.blend(background, _MUTED_BLEND).hex,
         "quiet": text.blend(background, _QUIET_BLEND).hex,
         "code-string": "#a5c18f" if theme.dark else "#4d7030",
+        **(_SOURCES_DARK if theme.dark else _SOURCES_LIGHT),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from sssd_chat.tui.widgets.turn import Said
+from sssd_chat.tui.said import Said
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, wait_until
 from tests.tui.screen import answers, ask, ask_and_answer, lines, note, prompt, shows, transcript

@@ -14,7 +14,7 @@ def _action(
 
 MESSAGE_ACTIONS = (
     _action("copy_message", "c", "Copy the message", "As Markdown", "Copy"),
-    _action("copy_code", "k", "Copy a block of code", "Again for the next one", "Copy code"),
+    _action("copy_code", "k", "Copy a block of code", "Again for the next one", "Code"),
     _action("edit_message", "e", "Edit the question", "Asks it anew, as a branch", "Edit"),
     _action("regenerate", "r", "Answer again", "Another answer, as a branch", "Again"),
     _action(
@@ -27,7 +27,7 @@ MESSAGE_ACTIONS = (
     _action("delete_message", "d", "Delete the message", "And all that follow it", "Delete"),
     _action("previous_branch", "left", "Branch before", "Of an edited or repeated message"),
     _action("next_branch", "right", "Branch after", "Of an edited or repeated message"),
-    _action("message_statistics", "s", "Statistics", "Of this answer", "Statistics"),
+    _action("message_statistics", "s", "Statistics", "Of this answer", "Numbers"),
     _action("next_span", "tab", "Next drafted words", "While these are marked", in_palette=False),
     _action(
         "previous_span",
@@ -37,5 +37,7 @@ MESSAGE_ACTIONS = (
         in_palette=False,
     ),
     _action("open_source", "o", "Open the source", "Where the drafted words came from"),
+    _action("message_before", "up", "Message before", "Select the one above", in_palette=False),
+    _action("message_after", "down", "Message after", "Select the one below", in_palette=False),
     _action("leave_messages", "escape,enter", "Back to the prompt", "", "Back", in_palette=False),
 )

@@ -23,6 +23,10 @@ class ActionScreen(Screen[ScreenResultType]):
         super().__init__()
         bind(self, self.ACTIONS, keymap_of_app(self.app))
 
+    def offered(self, action: str) -> bool:
+        """Whether the palette has the action now."""
+        return bool(self.check_action(action, ()))
+
 
 def bind(node: DOMNode, actions: Sequence[Action], keymap: Keymap) -> None:
     """Gives a screen, a widget or the app the keys of `actions`.

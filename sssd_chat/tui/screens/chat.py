@@ -26,9 +26,9 @@ from sssd_chat.text import for_display
 from sssd_chat.tui.chat_state import Phase
 from sssd_chat.tui.messages import AnswerFinished
 from sssd_chat.tui.screens.chat_commands import CommandActions
-from sssd_chat.tui.screens.chat_messages import MessageActions
 from sssd_chat.tui.screens.chat_navigation import PANEL_FROM_COLUMNS, NavigationActions
 from sssd_chat.tui.screens.chat_prompt import PromptActions
+from sssd_chat.tui.screens.chat_sources import SourceActions
 from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.status_line import StatusLine
@@ -43,7 +43,7 @@ _HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
 """Style classes by the size of the terminal, from so many columns or lines on."""
 
 
-class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandActions):
+class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions):
     """One conversation with one model."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [
@@ -169,8 +169,9 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
     # What the user does
 
     def action_stop(self) -> None:
-        """Stops the answer."""
+        """Stops the answer, or gives up editing a question."""
         self.clear_selection()
+        self.give_up_editing()
         if self._verifying:
             self._backend.cancel()
         elif self._state.busy and self._state.phase is not Phase.STOPPING:
@@ -222,6 +223,6 @@ class ChatScreen(PromptActions, MessageActions, NavigationActions, CommandAction
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Greys out what does not apply now."""
-        if action == "stop" and not (self._state.busy or self._verifying):
+        if action == "stop" and not (self._state.busy or self._verifying or self.editing):
             return None
         return super().check_action(action, parameters)

@@ -46,6 +46,7 @@ class ChatScreenBase(ActionScreen[None]):
         self._suggestions = SuggestionList()
         self._prompt = Prompt("Ask something", self._suggestions)
         self._figures_are_old = False
+        self._banner = ""
 
     @property
     def _transcript(self) -> Transcript:
@@ -57,13 +58,14 @@ class ChatScreenBase(ActionScreen[None]):
         return False
 
     def show_prompt_title(self) -> None:
-        """Shows what goes on, or names what goes along with the next question and its share of the
-        context."""
+        """Says what the text in the prompt is for and what goes on, or names what goes along with
+        the next question and its share of the context."""
         room = self._state.model.context_length if self._state.model else 0
         names = " ".join(f"⟦{document.name}⟧" for document in self._attached)
         tokens = sum(document.tokens for document in self._attached)
         attached = f"{names} {tokens:,} of {room:,} tokens" if names else ""
-        self._prompt.border_title = Content(for_display(self._prompt_note or attached))
+        parts = filter(None, (self._banner, self._prompt_note or attached))
+        self._prompt.border_title = Content(for_display(" · ".join(parts)))
 
     async def take(self, event: Event) -> None:
         """Shows what the engine tells."""
@@ -77,6 +79,11 @@ class ChatScreenBase(ActionScreen[None]):
         for welcome in self.query(Welcome):
             if self._state.phase is not Phase.FAILED:
                 welcome.show(self._state)
+
+    def show_banner(self, banner: str) -> None:
+        """Says on the edge of the prompt what the text in it is for; empty for a new question."""
+        self._banner = banner
+        self.show_prompt_title()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """False for what has no meaning now, None for what is shown greyed out."""

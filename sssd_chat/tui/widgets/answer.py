@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
+from collections.abc import Sequence
+
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock
 
-from sssd_chat.conversation.events import AnswerStatistics, StoppedBy
-from sssd_chat.text import counted, for_display, one_line
+from sssd_chat.conversation.events import AnswerDone, AnswerFailed, Span, StoppedBy
+from sssd_chat.text import for_display, one_line
+from sssd_chat.tui.code_blocks import markdown_parser
 from sssd_chat.tui.fence import FenceScanner
-from sssd_chat.tui.figures import decimal, times
+from sssd_chat.tui.provenance import with_new
+from sssd_chat.tui.said import CUT, FAILED, Said
 from sssd_chat.tui.widgets.code_block import CodeBlock
+from sssd_chat.tui.widgets.message_footer import MessageFooter
+from sssd_chat.tui.widgets.sourced_text import SourcedText
 from sssd_chat.tui.widgets.thinking import Thinking
-from sssd_chat.tui.widgets.turn import Said, Turn
+from sssd_chat.tui.widgets.turn import Turn
 
 _LONG_FENCE_CHARACTERS = 1500
-
-_ENDINGS = {
-    StoppedBy.CANCELLED: "■ stopped",
-    StoppedBy.LENGTH: "▲ cut at the token limit",
-    StoppedBy.CONTEXT: "▲ cut, the context is full",
-}
-
 
 _LEFT_OUT = "▲ Up to here the chat is no longer in the prompt: the context is full."
 
@@ -33,11 +31,6 @@ _BLOCKS: dict[str, type[MarkdownBlock]] = {
     "fence": CodeBlock,
     "code_block": CodeBlock,
 }
-
-
-def _parser() -> MarkdownIt:
-    # HTML is not drawn in a terminal, and what is not drawn would be lost from the answer.
-    return MarkdownIt("gfm-like", {"html": False})
 
 
 class AnswerText(Markdown):
@@ -49,23 +42,30 @@ class AnswerText(Markdown):
 class Answer(Turn):
     """One answer of the model."""
 
-    def __init__(self, said: Said, folded: bool = True) -> None:
-        """With `folded`, thinking is one line."""
+    def __init__(self, said: Said, folded: bool = True, sourced: bool = False) -> None:
+        """With `folded`, thinking is one line; with `sourced`, the text is marked by where it came
+        from."""
         super().__init__(said)
         self._folded = folded
+        self._sourced = sourced
         self._pending: list[str] = []
         self._fence = FenceScanner()
         self._fence_head: Content | None = None
         self._fence_rest = ""
 
     def compose(self) -> ComposeResult:
-        """The name of the speaker, the text, and what it cost."""
+        """The name of the speaker, the text, what it cost, and what can be done with it."""
         said = self.said
-        yield Static(one_line(said.speaker), classes="speaker", markup=False)
+        yield Static(self.headline(), classes="speaker", markup=False)
         yield Thinking(said.thinking, self._folded)
-        yield AnswerText(parser_factory=_parser, open_links=False, classes="body")
-        yield Static(said.note, classes="note", markup=False)
+        if self._sourced:
+            yield SourcedText(said)
+        text = AnswerText(parser_factory=markdown_parser, open_links=False, classes="body")
+        text.display = not self._sourced
+        yield text
         yield Static(_LEFT_OUT, classes="left-out", markup=False)
+        yield Static(said.note, classes="note", markup=False)
+        yield MessageFooter(said)
         self.set_class(bool(said.note), "-noted")
         self.set_class(said.left_out, "-left-out")
         if said.style:
@@ -73,7 +73,12 @@ class Answer(Turn):
 
     async def restore(self) -> None:
         """Shows the text of an answer that comes back to the screen."""
-        await self.query_one(Markdown).update(for_display(self.said.text))
+        if not self._sourced:
+            await self._text.update(for_display(self.said.text))
+
+    @property
+    def _text(self) -> Markdown:
+        return self.query_one(Markdown)
 
     def wait(self) -> None:
         """Says that the model is not there yet."""
@@ -83,7 +88,7 @@ class Answer(Turn):
         """The model is there, and its name is known."""
         self.said.speaker = name
         self._note("")
-        self.query_one(".speaker", Static).update(Content(one_line(name)))
+        self.show_branch()
 
     def fold(self, folded: bool) -> None:
         """Shows one line of the thinking, or all of it."""
@@ -95,9 +100,31 @@ class Answer(Turn):
         self.said.left_out = left_out
         self.set_class(left_out, "-left-out")
 
-    def add(self, text: str, thinking: str = "") -> None:
+    async def mark_sources(self, sourced: bool, current: int | None = None) -> None:
+        """Shows the text as it was written with its drafted spans marked, or as Markdown."""
+        if sourced and self._sourced:
+            self.query_one(SourcedText).show(current)
+        elif sourced:
+            self._sourced = True
+            await self.mount(SourcedText(self.said, current), before=self._text)
+            self._text.display = False
+        elif self._sourced:
+            self._sourced = False
+            await self._show_whole()
+            self._text.display = True
+            await self.query(SourcedText).remove()
+
+    # While it is written
+
+    def resume(self) -> None:
+        """The answer goes on where it ended."""
+        self.remove_class(CUT, FAILED)
+        self._note("")
+
+    def add(self, text: str, thinking: str = "", spans: Sequence[Span] = ()) -> None:
         """Takes in more of the answer; `draw` shows it."""
         self.said.thinking += thinking
+        self.said.spans = with_new(self.said.spans, spans)
         if text:
             self.said.text += text
             self._pending.append(for_display(text))
@@ -109,12 +136,15 @@ class Answer(Turn):
             return
         text = "".join(self._pending)
         self._pending.clear()
+        if self._sourced:
+            self.query_one(SourcedText).show(None)
+            return
         self._fence.feed(text)
         if self._fence.is_open and self._fence.open_length > _LONG_FENCE_CHARACTERS:
             self._draw_in_long_fence(text)
         else:
             text, self._fence_head, self._fence_rest = self._fence_rest + text, None, ""
-            await self.query_one(Markdown).append(text)
+            await self._text.append(text)
 
     def _draw_in_long_fence(self, text: str) -> None:
         """Puts `text` below the code so far, plainly: to colour a fence it is read from its start
@@ -125,39 +155,54 @@ class Answer(Turn):
             return
         fence = fences.last()
         if self._fence_head is None:
-            source = self.query_one(Markdown).source
+            source = self._text.source
             coloured = fence.highlight(fence.code, fence.lexer)
             # The widget drops the white space at the end, where the text goes on.
             self._fence_head = coloured + source[len(source.rstrip()) :]
         fence.set_content(self._fence_head + self._fence_rest.rstrip("\n"))
 
-    async def finish(
-        self,
-        text: str,
-        stopped_by: StoppedBy,
-        statistics: AnswerStatistics | None,
-        thinking: str = "",
-    ) -> None:
+    # When it is over
+
+    async def finish(self, done: AnswerDone) -> None:
         """The answer is over: shows all of it once more, and what it cost."""
-        await self._show_whole(text, thinking)
-        self.said.joined = statistics is not None and statistics.emitted > 0
-        parts = [_ENDINGS[stopped_by]] if stopped_by in _ENDINGS else []
-        if statistics:
-            parts += _cost(statistics)
-        if not text.strip() and not thinking:
-            parts.insert(0, "nothing was written")
-        self._note(" · ".join(parts), "-cut" if stopped_by in _ENDINGS else "")
+        said = self.said
+        said.thinking, said.spans = done.thinking, done.spans
+        said.turn, said.position, said.siblings = done.turn, done.position, done.siblings
+        said.parameters = done.parameters
+        said.end(done.text, done.stopped_by, done.answer)
+        await self._show_end()
 
-    async def fail(self, text: str, message: str, thinking: str = "") -> None:
+    async def give_up(self) -> None:
+        """No answer will come."""
+        self.said.end("", StoppedBy.CANCELLED, None)
+        await self._show_end()
+
+    async def fail(self, failed: AnswerFailed) -> None:
         """The answer could not be completed; what was written stays."""
-        await self._show_whole(text or self.said.text, thinking or self.said.thinking)
-        self._note(f"✖ {for_display(message)}", "-failed")
+        said = self.said
+        said.text, said.thinking = failed.text or said.text, failed.thinking or said.thinking
+        said.turn, said.position, said.siblings = failed.turn, failed.position, failed.siblings
+        said.spans = failed.spans or said.spans
+        said.note, said.style = f"✖ {for_display(failed.message)}", FAILED
+        await self._show_end()
 
-    async def _show_whole(self, text: str, thinking: str) -> None:
+    async def _show_end(self) -> None:
+        self.query_one(Thinking).show(self.said.thinking, True)
+        if self._sourced:
+            self._pending.clear()
+            self.query_one(SourcedText).show(None)
+        else:
+            await self._show_whole()
+        self.show_branch()
+        self._note(self.said.note, self.said.style)
+
+    async def _show_whole(self) -> None:
+        """Shows all of the text as Markdown, and can go on from there."""
+        text = for_display(self.said.text)
         self._pending.clear()
-        self.said.text, self.said.thinking = text, thinking
-        self.query_one(Thinking).show(thinking, True)
-        await self.query_one(Markdown).update(for_display(text))
+        self._fence, self._fence_head, self._fence_rest = FenceScanner(), None, ""
+        self._fence.feed(text)
+        await self._text.update(text)
 
     def _note(self, text: str, style: str = "") -> None:
         self.said.note, self.said.style = text, style
@@ -174,14 +219,3 @@ class Answer(Turn):
             self.app.open_url(event.href)
         else:
             self.notify(f"Only web links open: {one_line(event.href)[:80]}", markup=False)
-
-
-def _cost(statistics: AnswerStatistics) -> list[str]:
-    parts = [counted(statistics.emitted, "token")]
-    if statistics.tokens_per_second is not None:
-        parts.append(f"{decimal(statistics.tokens_per_second)} tokens/s")
-    if statistics.speed_up is not None:
-        parts.append(f"{times(statistics.speed_up)} plain")
-    if statistics.tokens_per_step is not None:
-        parts.append(f"{decimal(statistics.tokens_per_step, 2)} tokens/step")
-    return parts
