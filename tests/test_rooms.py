@@ -16,7 +16,7 @@ ROOMS = {
     "sssd_chat.models.pulling": ("textual", "llama_cpp", "huggingface_hub", "httpx2"),
     "sssd_chat.generation.loading": ("textual", "llama_cpp", "sssd_chat.conversation"),
     "sssd_chat.conversation.session": ("textual", "llama_cpp", "sssd_chat.tui", "sssd_chat.cli"),
-    "sssd_chat.conversation.backend": ("textual", "numpy", "sssd_chat.tui", "sssd_chat.cli"),
+    "sssd_chat.conversation.engine_thread": ("textual", "numpy", "sssd_chat.tui", "sssd_chat.cli"),
     "sssd_chat.config": ("textual", "numpy", "tomlkit", "sssd_chat.conversation"),
     "sssd_chat.conversation.history": ("textual", "numpy", "sssd_chat.generation"),
     "sssd_chat.conversation.events": ("textual", "numpy", "psutil", "sssd_chat.drafting"),

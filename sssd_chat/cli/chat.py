@@ -57,17 +57,30 @@ def run(arguments: Sequence[str]) -> int:
     except NoModel as error:
         run_chat(None, str(error), config)
         return error.exit_code
-    from sssd_chat.conversation.backend import EngineThread
+    from sssd_chat.cli.model_choices import ModelChoices
+    from sssd_chat.conversation.engine_thread import EngineThread
+    from sssd_chat.conversation.services import Services
 
-    # The settings are made in the engine thread: it may take its time to import the engine. By
-    # then it has opened the chat that goes on, whose system prompt is the one to use.
+    choices = ModelChoices(options, config)
+    # The settings are made in the engine thread: it may take its time to import the engine.
     backend = EngineThread(
-        lambda: shared.engine_settings(options, config),
-        lambda: shared.chat_settings(options, config, _system_of(recorder)),
+        lambda path: shared.engine_settings(_with_model(options, path), config),
+        lambda: shared.chat_settings(options, config),
         recorder,
         lambda: shared.learning_settings(options, config),
+        check=choices.check,
+        system=options.system,
     )
-    return run_chat(backend, "", config)
+    services = Services(models=choices)
+    try:
+        return run_chat(backend, "", config, services)
+    finally:
+        services.library.close()
+
+
+def _with_model(options: argparse.Namespace, path: str | None) -> argparse.Namespace:
+    """The options with another model, if one is given."""
+    return options if path is None else argparse.Namespace(**{**vars(options), "model": path})
 
 
 def _recorder(options: argparse.Namespace, config: Config) -> ChatRecorder | None:
@@ -83,7 +96,3 @@ def _recorder(options: argparse.Namespace, config: Config) -> ChatRecorder | Non
         with contextlib.closing(open_history()) as history:
             history.chat(options.chat)
     return ChatRecorder(paths.history_file(), resume=options.resume, chat=options.chat)
-
-
-def _system_of(recorder: ChatRecorder | None) -> str | None:
-    return recorder.system if recorder is not None and recorder.chat is not None else None

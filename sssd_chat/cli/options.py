@@ -306,7 +306,7 @@ def chat_settings(
     return ChatSettings(
         _first(options.system, _first(system, answer.system)),
         generation,
-        thinking=options.thinking,
+        thinking=_first(options.thinking, answer.thinking),
         read_ahead=config.prefill.while_typing,
         read_ahead_on_battery=config.prefill.on_battery,
         state_cache_megabytes=config.state_cache.megabytes,

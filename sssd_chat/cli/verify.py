@@ -13,7 +13,6 @@ from sssd_chat.cli.console import Interrupt, read_question, show_status
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.session import ChatSettings
-    from sssd_chat.generation.comparison import Comparison
     from sssd_chat.generation.engine import GenerationSettings
     from sssd_chat.generation.loading import LoadedEngine
 
@@ -71,6 +70,7 @@ def _verify(
 ) -> int:
     from sssd_chat.cli.main import INTERRUPTED
     from sssd_chat.conversation.session import ChatSession
+    from sssd_chat.conversation.verifying import describe_comparison
     from sssd_chat.generation.comparison import compare
 
     if not loaded.target.shape.can_draft:
@@ -86,7 +86,7 @@ def _verify(
         progress.clear()
         if result is None:
             return INTERRUPTED
-        print(f"{name}: {describe(result, loaded)}", flush=True)
+        print(f"{name}: {describe_comparison(result, loaded)}", flush=True)
         explained = explained and result.is_explained
     return 0 if explained else 1
 
@@ -126,30 +126,3 @@ class _Progress:
         """Leaves an empty line."""
         if self._shown:
             show_status("")
-
-
-def describe(result: Comparison, loaded: LoadedEngine) -> str:
-    """The outcome in one line."""
-    gain = f"{len(result.drafted)} tokens in {result.steps} steps"
-    if result.is_identical:
-        return f"identical, {gain}"
-    place = result.first_difference or 0
-    verdict = (
-        f"a near-tie: the two runs round by {result.rounding:.4f} there"
-        if result.is_explained
-        else f"NOT explained by rounding: the logits differ by {result.rounding:.4f}, "
-        f"and {result.tolerance:.4f} would be rounding"
-    )
-    with_drafts = _token(result.drafted, place, loaded)
-    without = _token(result.plain, place, loaded)
-    return (
-        f"first difference at token {place + 1} of {gain}: {with_drafts} with drafts, "
-        f"{without} without, logit gap {result.logit_gap:.4f}; {verdict}"
-    )
-
-
-def _token(tokens: Sequence[int], place: int, loaded: LoadedEngine) -> str:
-    if place >= len(tokens):
-        return "nothing more"
-    piece = loaded.model.vocabulary.piece(tokens[place], special=True)
-    return f"{tokens[place]} {piece.decode('utf-8', 'replace')!r}"

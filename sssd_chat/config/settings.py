@@ -80,6 +80,9 @@ class AnswerConfig:
     min_p: float = _setting(0.05, "least probability, against the likeliest's; 0 is off", 0, 1)
     repeat_penalty: float = _setting(1.0, "over 1 discourages repetition; 1 is off", 0.01, 10)
     drafting: bool = _setting(True, "false decodes plainly")
+    thinking: bool | None = _setting(
+        None, "whether the model is asked to think first; as its template has it without"
+    )
 
 
 @dataclass(frozen=True, slots=True)

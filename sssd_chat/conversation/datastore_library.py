@@ -11,21 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sssd_chat import paths
-from sssd_chat.conversation.forgetting import (
-    Progress,
-    forget_chats,
-    forget_collection,
-    forget_document,
-    nobody,
-)
 from sssd_chat.conversation.history import History
 from sssd_chat.conversation.lifetime import weeks_of
+from sssd_chat.conversation.progress import Progress, nobody
 from sssd_chat.conversation.shown import WeekSpeed
-from sssd_chat.datastore.document import CHATS, STARTER
-from sssd_chat.datastore.savings import Saving, read_savings
-from sssd_chat.datastore.store import Datastore
-from sssd_chat.datastore.texts import TextStore, whole_name
-from sssd_chat.datastore.vocabularies import vocabulary_folders
 from sssd_chat.errors import UserError, reason
 
 
@@ -61,6 +50,11 @@ class DatastoreLibrary:
 
     def collections(self) -> list[CollectionEntry]:
         """All collections, by name. Raises UserError when the datastore cannot be read."""
+        # Not imported before it is wanted: the screen must not wait for it.
+        from sssd_chat.datastore.savings import Saving, read_savings
+        from sssd_chat.datastore.store import Datastore
+        from sssd_chat.datastore.vocabularies import vocabulary_folders
+
         savings = read_savings(paths.savings_file())
         found: dict[str, CollectionEntry] = {}
         for vocabulary in vocabulary_folders(paths.datastore_folder()):
@@ -84,6 +78,8 @@ class DatastoreLibrary:
 
     def documents(self, collection: str) -> list[DocumentEntry]:
         """The documents of an imported collection, by name. Raises UserError."""
+        from sssd_chat.datastore.texts import TextStore, whole_name
+
         with contextlib.closing(TextStore(paths.texts_file())) as texts:
             titles = texts.titles(collection)
         names = dict.fromkeys(map(whole_name, titles))
@@ -92,16 +88,22 @@ class DatastoreLibrary:
     def forget_collection(self, name: str, progress: Progress = nobody) -> None:
         """Forgets a collection for real; returns when nothing on the disk holds it. Raises
         UserError."""
+        from sssd_chat.conversation.forgetting import forget_collection
+
         with _as_sentence():
             forget_collection(name, progress)
 
     def forget_document(self, name: str, collection: str, progress: Progress = nobody) -> None:
         """The same for a document of an imported collection."""
+        from sssd_chat.conversation.forgetting import forget_document
+
         with _as_sentence():
             forget_document(name, collection, progress)
 
     def forget_chat(self, chat: int, progress: Progress = nobody) -> None:
         """The same for a chat."""
+        from sssd_chat.conversation.forgetting import forget_chats
+
         with _as_sentence():
             forget_chats([chat], progress)
 
@@ -114,6 +116,8 @@ class DatastoreLibrary:
 
 
 def _kind(name: str) -> str:
+    from sssd_chat.datastore.document import CHATS, STARTER
+
     if name == CHATS:
         return "chats"
     return "starter" if name.startswith(f"{STARTER}/") else "imported"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from sssd_chat import paths
 from sssd_chat.conversation.history import History
 from sssd_chat.conversation.indexing import chat_key, chat_of_key
+from sssd_chat.conversation.progress import Progress, nobody
 from sssd_chat.conversation.state_cache import StateCache
 from sssd_chat.datastore.document import CHATS, STARTER
 from sssd_chat.datastore.info import NotTheWriter
@@ -24,13 +25,6 @@ from sssd_chat.generation.forgetting import forget_learned_texts
 
 _WAIT_SECONDS = 60.0
 """How long another program that writes to the datastore is asked to step back."""
-
-Progress = Callable[[int, int], None]
-"""Called with the indexes from which something was taken out, and how many there are."""
-
-
-def nobody(_done: int, _total: int) -> None:
-    """Told the progress where nobody looks at it."""
 
 
 def forget_chat(chat: int) -> None:

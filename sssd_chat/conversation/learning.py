@@ -59,6 +59,8 @@ class Learner:
         self._indexed = False
         """Whether the answers of earlier chats are in; until then new ones wait."""
         self._waiting: list[tuple[str, Document]] = []
+        self._changed: dict[str, Document] = {}
+        """Answers that have more of them than was learned."""
         self._problem = ""
         self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
 
@@ -85,6 +87,27 @@ class Learner:
             else:
                 self._waiting.append((collection, document))
 
+    def relearn(self, chat: int, turn: int, tokens: Sequence[int]) -> None:
+        """The same for an answer that was learned already and has more of it now. It takes the
+        place of what is there in the next round of upkeep."""
+        if self._settings.learns:
+            with self._guard:
+                self._changed[chat_key(chat, turn)] = Document.of(
+                    chat_key(chat, turn), tokens, time.time()
+                )
+
+    def forget(self, chat: int, turns: Iterable[int]) -> None:
+        """Answers that were deleted do not join the datastore any more."""
+        gone = {chat_key(chat, turn) for turn in turns}
+        with self._guard:
+            self._waiting = [
+                (name, document)
+                for name, document in self._waiting
+                if name != CHATS or document.label.key not in gone
+            ]
+            for key in gone:
+                self._changed.pop(key, None)
+
     def count(self, answer: AnswerStatistics) -> None:
         """Notes what each collection saved with an answer."""
         try:
@@ -97,6 +120,7 @@ class Learner:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
+            self._learn_changed()
 
     # In the thread
 
@@ -119,11 +143,26 @@ class Learner:
                 self._indexed = False
         elif not self._indexed:
             self._index()
+        self._learn_changed()
         while not self._stopping.is_set() and self._store.tidy():
             pass
         if len(self._store.damage) > damage:
             with self._guard:
                 self._indexed = False
+
+    def _learn_changed(self) -> None:
+        """A document is never changed: the old one is forgotten."""
+        with self._guard:
+            if not self._changed or not self._store.is_writer or not self._indexed:
+                return
+            changed, self._changed = self._changed, {}
+        try:
+            self._store.forget(CHATS, changed.keys())
+        except OSError as error:
+            log.warning("Longer answers could not be learned: %s", error)
+            return
+        for document in changed.values():
+            self._store.add(CHATS, document)
 
     def _index(self) -> None:
         """Only a writer can; a reader finds what the writer indexed."""

@@ -6,12 +6,15 @@ calls it directly.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sssd_chat.conversation.context import turns_left_out
+from sssd_chat.conversation.history.origins import StoredSpan
 from sssd_chat.conversation.known_text import KnownText
+from sssd_chat.conversation.prompts import ChatPrompts, ReadProgress, without_mark
+from sssd_chat.conversation.provenance import SpanTracker
 from sssd_chat.conversation.read_ahead import certain_part, shared_tokens
 from sssd_chat.conversation.state_cache import LEAST_TOKENS, KeptState, StateCache
 from sssd_chat.conversation.templates import ChatTemplate, Message
@@ -26,11 +29,10 @@ from sssd_chat.generation.engine import Conversation, Generation, GenerationSett
 from sssd_chat.generation.loading import LoadedEngine, State
 from sssd_chat.generation.statistics import Drafting, StepStatistics, StoppedBy
 
+_LARGEST_ASIDE = 1_000_000_000
+"""Bytes of a state that is kept in memory for a moment."""
 _MOST_CHARACTERS = 16
 """Of a token, on average: a longer draft will not fit, and counting its tokens takes time."""
-
-ReadProgress = Callable[[int, int], bool]
-"""Called with (tokens read, tokens of the prompt); False stops the reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ class AnswerPart:
     """What became final of the thinking before it."""
     tokens: list[int]
     statistics: StepStatistics
+    spans: tuple[StoredSpan, ...] = ()
+    """What of the answer itself is known to be drafted since the last step, see
+    `SpanTracker.feed`."""
 
 
 @dataclass(slots=True)
@@ -68,9 +73,22 @@ class _Asked:
     """The question being answered."""
 
     prompt: KnownText
-    opened: str
+    """All that is read, the beginning of the answer too."""
+    opened: str = ""
     """The mark of a thinking block that the prompt leaves open, or empty."""
-    splitter: ThinkingSplitter
+    begun: str = ""
+    """The beginning of the answer that goes on, as the model wrote it after the prompt."""
+    begun_tokens: tuple[int, ...] = ()
+    splitter: ThinkingSplitter = field(default_factory=ThinkingSplitter)
+    spans: SpanTracker | None = None
+    written: int = 0
+    text: int = 0
+    """Characters so far of what the model wrote, and of the answer itself."""
+
+    def feed(self, parts: Parts, written: int) -> None:
+        """Counts what came."""
+        self.written += written
+        self.text += len(parts.text)
 
 
 class ChatSession:
@@ -85,14 +103,10 @@ class ChatSession:
         self.template = ChatTemplate(
             model.chat_template, model.vocabulary, thinking=self.settings.thinking
         )
-        self.messages: list[Message] = []
-        """Questions and answers so far, in turn."""
-        self.turns_left_out = 0
-        """The oldest turns (a question and its answer each) that are no longer in the prompt,
-        because they do not fit into the context."""
+        self._prompts = ChatPrompts(self.template, loaded.target.context_length)
+        self._prompts.system = self.settings.system
         self._conversation: Conversation[State] = self._engine.open(loaded.new_drafter())
-        self._known = KnownText()
-        self._asked = _Asked(KnownText(), "", ThinkingSplitter())
+        self._asked = _Asked(KnownText())
         self._kept: tuple[int, ...] = ()
 
     @property
@@ -104,6 +118,21 @@ class ChatSession:
     def drafting(self) -> Drafting:
         """Whether this model can be drafted for at all."""
         return Drafting.ON if self._loaded.target.shape.can_draft else Drafting.IMPOSSIBLE
+
+    @property
+    def messages(self) -> list[Message]:
+        """Questions and answers so far, in turn."""
+        return self._prompts.messages
+
+    @property
+    def turns_left_out(self) -> int:
+        """The oldest turns that are no longer in the prompt, see `ChatPrompts`."""
+        return self._prompts.turns_left_out
+
+    @property
+    def known_tokens(self) -> int:
+        """Tokens of the questions and answers so far, as far as the model has seen them."""
+        return len(self._prompts.known.tokens)
 
     @property
     def context_tokens(self) -> int:
@@ -118,9 +147,8 @@ class ChatSession:
         """Begins an empty conversation; nothing of the old one stays in the drafts."""
         self._engine.close(self._conversation)
         self._conversation = self._engine.open(self._loaded.new_drafter())
-        self.messages = []
-        self.turns_left_out = 0
-        self._known = KnownText()
+        self._prompts.clear()
+        self._asked = _Asked(KnownText())
         self._kept = ()
 
     def restore(self, turns: Sequence[tuple[str, str]]) -> None:
@@ -129,43 +157,62 @@ class ChatSession:
         for (role, text), (next_role, answer) in itertools.pairwise(turns):
             parts = split_thinking(answer)
             if role == "user" and next_role == "assistant" and (parts.text or parts.thinking):
-                self.messages += [
+                self._prompts.messages += [
                     Message("user", text),
                     Message("assistant", parts.text, parts.thinking),
                 ]
+
+    def follow(self, messages: Sequence[Message]) -> None:
+        """Goes on with these questions and answers in turn, of another branch perhaps. What they
+        share with those so far need not be read again."""
+        self._prompts.follow(messages)
+
+    def change(self, settings: ChatSettings) -> None:
+        """The settings of the next answer."""
+        self.settings = settings
+        self._prompts.system = settings.system
+        self.template.thinking = settings.thinking
+
+    def forget_rest(self) -> None:
+        """Takes what is not in the messages any more out of the model's cache and the drafts."""
+        target, sequence = self._loaded.target, self._conversation.state
+        try:
+            prompt = self._prompts.next_prompt()
+        except UserError:
+            prompt = KnownText()
+        target.rewind(sequence, len(shared_tokens(sequence.tokens, prompt.tokens)))
+        self._prompts.known = self._prompts.known.shared_with(prompt.text)
+        self._asked = _Asked(KnownText())
+        self._conversation.drafter = self._loaded.new_drafter()
+        self._kept = ()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Inside, the conversation is out of the model's cache, so that another one has room; then
+        it is there again, without being read again unless it is very long."""
+        target, conversation = self._loaded.target, self._conversation
+        sequence = conversation.state
+        tokens, state = list(sequence.tokens), None
+        if tokens and target.state_size(sequence) <= _LARGEST_ASIDE:
+            state = target.save_state(sequence)
+        self._engine.close(conversation)
+        try:
+            yield
+        finally:
+            fresh = self._engine.open(conversation.drafter)
+            if state:
+                target.load_state(fresh.state, tokens, state)
+            self._conversation = fresh
 
     # Prompts
 
     def prompt(self, question: str) -> list[int]:
         """The tokens of the conversation with a further question. Raises UserError when it does
         not fit into the context."""
-        return list(self._fitting(question)[1].tokens)
+        return list(self._fitting(question).tokens)
 
-    def _fitting(self, question: str) -> tuple[int, KnownText]:
-        """How many turns are left out, and the prompt without them."""
-        prompts: dict[int, KnownText] = {}
-
-        def prompt(left_out: int) -> KnownText:
-            if left_out not in prompts:
-                prompts[left_out] = self._rendered(left_out, question)
-            return prompts[left_out]
-
-        left_out = turns_left_out(
-            lambda count: len(prompt(count).tokens),
-            len(self.messages) // 2,
-            self.turns_left_out,
-            self._loaded.target.context_length,
-            self.settings.generation.max_tokens,
-        )
-        return left_out, prompt(left_out)
-
-    def _rendered(self, left_out: int, question: str) -> KnownText:
-        system = [Message("system", self.settings.system)] if self.settings.system else []
-        kept = self.messages[2 * left_out :]
-        text = self.template.render_text([*system, *kept, Message("user", question)])
-        return self._known.rendered(
-            text, lambda rest, start: self.template.tokenize(rest, start=start)
-        )
+    def _fitting(self, question: str) -> KnownText:
+        return self._prompts.fitting(question, self.settings.generation.max_tokens)[1]
 
     def read_ahead(self, draft: str, keep_going: Callable[[], bool]) -> int:
         """Reads what is certain of the next prompt while `draft` is typed, between two answers.
@@ -178,8 +225,8 @@ class ChatSession:
             # What was read of a draft could not be taken back when the draft changes.
             draft = ""
         try:
-            ends_here = self._fitting(certain_part(draft))[1]
-            goes_on = self._fitting(f"{draft}.")[1]
+            ends_here = self._fitting(certain_part(draft))
+            goes_on = self._fitting(f"{draft}.")
         except UserError:
             return 0
         tokens = shared_tokens(ends_here.tokens, goes_on.tokens)
@@ -187,49 +234,98 @@ class ChatSession:
 
     # Answers
 
-    def begin(self, question: str, on_progress: ReadProgress | None = None) -> Generation[State]:
-        """Reads the question. It joins the conversation when the answer is finished.
+    def begin(
+        self,
+        question: str,
+        on_progress: ReadProgress | None = None,
+        *,
+        written: str = "",
+    ) -> Generation[State]:
+        """Reads the question. It joins the conversation when the answer is finished. With what was
+        `written` of an answer to it already, that goes on.
 
         Raises UserError when it is empty, and PromptTooLong when it does not fit into the context
         even without the turns before it.
         """
         if not question.strip():
             raise UserError("The question is empty.")
-        self.turns_left_out, prompt = self._fitting(question)
-        opened = opened_thinking(prompt.text)
-        self._asked = _Asked(prompt, opened, ThinkingSplitter(opened))
         settings = self.settings.generation
+        prompts = self._prompts
+        prompts.turns_left_out, prompt = prompts.fitting(question, settings.max_tokens, written)
+        self._asked = asked = self._asked_with(prompt, question, written)
         settings = replace(settings, stop=(*settings.stop, *self.template.stop))
         total = len(prompt.tokens)
 
         def progress(done: int) -> bool:
             return on_progress is None or on_progress(done, total)
 
-        return self._engine.begin(self._conversation, prompt.tokens, settings, progress)
+        generation = self._engine.begin(self._conversation, prompt.tokens, settings, progress)
+        for token in asked.begun_tokens:
+            # The last character may be incomplete.
+            generation.decoder.feed(self._loaded.model.vocabulary.piece(token))
+        return generation
+
+    def _asked_with(self, prompt: KnownText, question: str, written: str) -> _Asked:
+        if not written:
+            opened = opened_thinking(prompt.text)
+            asked = _Asked(prompt, opened, splitter=ThinkingSplitter(opened))
+        else:
+            before = self._prompts.rendered(self.turns_left_out, question)
+            opened = opened_thinking(before.text)
+            begun = without_mark(written, opened)
+            tokens = prompt.tokens[len(before.tokens) :]
+            asked = _Asked(prompt, opened, begun, tokens, ThinkingSplitter(opened))
+            asked.feed(asked.splitter.feed(begun), len(begun))
+        asked.spans = SpanTracker(self._loaded.model.vocabulary.piece, asked.begun)
+        asked.spans.prime(asked.begun_tokens)
+        return asked
 
     def steps(self, generation: Generation[State]) -> Iterator[AnswerPart]:
         """What each step adds to the answer, one after the other, until it is finished."""
-        splitter = self._asked.splitter
+        asked = self._asked
         while not generation.is_finished:
             for step in self._engine.step([generation]):
-                parts = splitter.feed(step.text)
+                parts = asked.splitter.feed(step.text)
                 if generation.is_finished:
-                    parts += splitter.finish()
-                yield AnswerPart(parts.text, parts.thinking, step.tokens, step.statistics)
+                    parts += asked.splitter.finish()
+                asked.feed(parts, len(step.text))
+                spans = self._spans(generation, step.tokens)
+                yield AnswerPart(parts.text, parts.thinking, step.tokens, step.statistics, spans)
+
+    def _spans(
+        self, generation: Generation[State], tokens: Sequence[int]
+    ) -> tuple[StoredSpan, ...]:
+        asked = self._asked
+        assert asked.spans is not None
+        return asked.spans.feed(tokens, generation.drafted, asked.written, asked.text)
 
     def cancel(self, generation: Generation[State]) -> Parts:
         """Stops an answer; what was written so far is kept. Returns what had been held back."""
-        splitter = self._asked.splitter
-        return splitter.feed(self._engine.cancel(generation)) + splitter.finish()
+        asked = self._asked
+        held = self._engine.cancel(generation)
+        parts = asked.splitter.feed(held) + asked.splitter.finish()
+        asked.feed(parts, len(held))
+        return parts
 
     def answer(self, generation: Generation[State]) -> Parts:
         """The answer so far, thinking and text."""
-        return split_thinking(generation.text, self._asked.opened)
+        return split_thinking(self._asked.begun + generation.text, self._asked.opened)
+
+    def tokens(self, generation: Generation[State]) -> list[int]:
+        """The tokens of the answer so far."""
+        return [*self._asked.begun_tokens, *generation.tokens]
+
+    def spans(self, generation: Generation[State]) -> tuple[StoredSpan, ...]:
+        """What of the answer was drafted since it began or went on, with the documents that it
+        came from. Not for the time between two steps."""
+        self._spans(generation, ())
+        assert self._asked.spans is not None
+        return self._asked.spans.all_spans(generation.drafted)
 
     def written(self, generation: Generation[State]) -> str:
         """The answer so far as it is to be kept: as the model wrote it, with the mark that begins
         its thinking also where the prompt wrote that."""
-        opened, text = self._asked.opened, generation.text
+        opened, text = self._asked.opened, self._asked.begun + generation.text
         if not opened or not text or text.lstrip().startswith(opened):
             return text
         return f"{opened}\n{text}"
@@ -237,22 +333,23 @@ class ChatSession:
     def finish(self, question: str, generation: Generation[State]) -> None:
         """Lets question and answer join the conversation, unless the answer was stopped before its
         first token."""
-        if not generation.tokens:
+        if not self.tokens(generation):
             return
         parts = self.answer(generation)
-        self.messages += [
+        self._prompts.messages += [
             Message("user", question),
             Message("assistant", parts.text, parts.thinking),
         ]
-        self._known = self._asked.prompt
+        self._prompts.known = known = self._asked.prompt
         if generation.stopped_by is StoppedBy.STOP:
             # The stop string was cut off the text, and the tokens say more than the chat keeps.
             return
         tokens = generation.tokens
-        if self._loaded.model.vocabulary.is_end_of_generation(tokens[-1]):
+        if tokens and self._loaded.model.vocabulary.is_end_of_generation(tokens[-1]):
             # The template writes the end of the turn itself.
             tokens = tokens[:-1]
-        self._known = self._known.followed_by(self.template.protect(generation.text), tokens)
+        text = self.template.protect(generation.text)
+        self._prompts.known = known.followed_by(text, tokens)
 
     # The state of a chat that is left, and opened again
 
@@ -261,7 +358,7 @@ class ChatSession:
         it is so short that reading it again takes no time. Call it when the chat is left: what was
         read ahead is given up."""
         target, sequence = self._loaded.target, self._conversation.state
-        known = self._known
+        known = self._prompts.known
         if target.can_rewind:
             # A draft that was never sent is not kept.
             target.rewind(sequence, len(shared_tokens(sequence.tokens, known.tokens)))
@@ -293,14 +390,14 @@ class ChatSession:
         kept = states.find(self._loaded.state_key, chat)
         if kept is None or kept.turns_left_out > len(self.messages) // 2:
             return 0
-        self._known = kept.known.with_text(self._own_placeholders(kept))
-        self.turns_left_out = kept.turns_left_out
+        self._prompts.known = kept.known.with_text(self._own_placeholders(kept))
+        self._prompts.turns_left_out = kept.turns_left_out
         target, sequence = self._loaded.target, self._conversation.state
         shared = self._shared_with_next_prompt(kept.tokens)
         useful = shared == len(kept.tokens) or (target.can_rewind and shared >= LEAST_TOKENS)
         if not useful or not target.load_state(sequence, kept.tokens, kept.data):
-            self._known = KnownText()
-            self.turns_left_out = 0
+            self._prompts.known = KnownText()
+            self._prompts.turns_left_out = 0
             return 0
         self._kept = kept.tokens
         return shared
@@ -312,7 +409,7 @@ class ChatSession:
 
     def _shared_with_next_prompt(self, tokens: Sequence[int]) -> int:
         try:
-            prompt = self._rendered(self.turns_left_out, "?").tokens
+            prompt = self._prompts.next_prompt().tokens
         except UserError:
             return 0
         return len(shared_tokens(tokens, prompt))

@@ -66,7 +66,8 @@ class ChatTemplate:
         model to think first, or not to, where the template can; None leaves it to the template.
         Raises UserError when the source is not valid Jinja."""
         self._tokenizer = tokenizer
-        self._thinking = thinking
+        self.thinking = thinking
+        """Whether the model is asked to think, see above; it may change between prompts."""
         self.stop: tuple[str, ...] = ()
         """Stop strings that the template itself calls for."""
         self.notice = ""
@@ -95,7 +96,7 @@ class ChatTemplate:
         """The same template with no memory of the texts of other chats, for use in any thread."""
         own = copy.copy(self)
         own.user_text = UserText(self._tokenizer, self._marks)
-        own._thinking = thinking
+        own.thinking = thinking
         return own
 
     def render(self, messages: Sequence[Message]) -> Prompt:
@@ -141,8 +142,8 @@ class ChatTemplate:
             "tools": None,
             "documents": None,
         }
-        if self._thinking is not None:
-            variables["enable_thinking"] = self._thinking
+        if self.thinking is not None:
+            variables["enable_thinking"] = self.thinking
         return self._template.fill(variables)
 
     def protect(self, text: str) -> str:

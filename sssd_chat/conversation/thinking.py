@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from sssd_chat.conversation.parts import Parts
 from sssd_chat.generation.tokenizer import THINKING_MARKS
 
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A text, divided."""
-
-    thinking: str = ""
-    text: str = ""
-    """The answer itself."""
-
-    def __add__(self, other: Parts) -> Parts:
-        return Parts(self.thinking + other.thinking, self.text + other.text)
+__all__ = ["Parts", "ThinkingSplitter", "opened_thinking", "split_thinking"]
 
 
 def opened_thinking(prompt: str) -> str:

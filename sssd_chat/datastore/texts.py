@@ -110,6 +110,13 @@ class TextStore:
         )
         return dict(rows.fetchall())
 
+    def title(self, collection: str, name: str) -> str | None:
+        """The title of a document; None when there is none of that name."""
+        row = self._connection.execute(
+            "SELECT title FROM texts WHERE collection = ? AND name = ?", (collection, name)
+        ).fetchone()
+        return None if row is None else row[0]
+
     def parts(self, collection: str, name: str) -> list[str]:
         """The names of a document and of its parts (see `part_name`) that a collection has."""
         rows = self._connection.execute(

@@ -20,6 +20,14 @@ __all__ = [
 
 _Key = TypeVar("_Key")
 
+_SECONDS = (
+    "prefill_seconds",
+    "draft_seconds",
+    "decode_seconds",
+    "sampling_seconds",
+    "other_seconds",
+)
+
 
 class Drafting(Enum):
     """Whether drafts are in use, and if not, why."""
@@ -127,6 +135,21 @@ class AnswerStatistics:
         else:
             self.plain_seconds += step.plain_seconds
         self.drafting = step.drafting
+
+    def followed_by(self, more: AnswerStatistics) -> AnswerStatistics:
+        """The sums of an answer that was gone on with: `more` is what that cost. The prompt is the
+        first one."""
+        sums = self.copy()
+        for name in ("emitted", "steps", "drafted", "tested", "accepted", *_SECONDS):
+            setattr(sums, name, getattr(self, name) + getattr(more, name))
+        _merge(sums.by_source, more.by_source)
+        _merge(sums.by_depth, more.by_depth)
+        if self.plain_seconds is None or more.plain_seconds is None:
+            sums.plain_seconds = None
+        else:
+            sums.plain_seconds = self.plain_seconds + more.plain_seconds
+        sums.drafting = more.drafting
+        return sums
 
     def copy(self) -> AnswerStatistics:
         """A snapshot that later steps do not change."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sssd_chat.llama.vocabulary import THINKING_MARKS
+from sssd_chat.llama.vocabulary import THINKING_MARKS, PieceDecoder
 
-__all__ = ["THINKING_MARKS", "Tokenizer"]
+__all__ = ["THINKING_MARKS", "PieceDecoder", "Tokenizer"]
 
 
 class Tokenizer(Protocol):

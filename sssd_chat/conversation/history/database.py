@@ -221,33 +221,32 @@ class History(HistoryReader):
         else:
             self._connection.execute("DELETE FROM facts WHERE name = ?", (NEW_PROMPT,))
 
-    def delete_turns(self, chat: int, turn: int) -> list[int]:
-        """Deletes a turn with all that follow it for real, as `delete_chats` deletes chats, and
-        returns their numbers. The chat goes on after the branch that was the current one, if that
-        is still there, or else beside what was deleted, or before it.
-
-        Raises NoSuchTurn, and then nothing is deleted; UserError when the turns are deleted but
-        their text could not be taken off the disk yet."""
-        deleted: list[int] = []
+    def delete_turns(self, chat: int, turns: Sequence[int]) -> list[int]:
+        """Deletes turns with all that follow them, and returns their numbers; `finish_deleting`
+        takes them off the disk. The chat goes on after the branch that was the current one, if that
+        is still there, or else beside the first one of the turns, or before it. Raises NoSuchTurn,
+        and then nothing is deleted."""
+        deleted: set[int] = set()
 
         def delete() -> None:
             parents = self._parents(chat)
-            if turn not in parents:
+            if not parents.keys() >= set(turns):
                 raise NoSuchTurn
             leaf = self._leaf_among(chat, parents)
-            deleted.extend(_below(turn, parents))
-            gone = set(deleted)
-            self._drop([record for record in self.records(chat) if record.id in gone])
+            deleted.update(*(_below(turn, parents) for turn in turns))
+            self._drop([record for record in self.records(chat) if record.id in deleted])
             self._origins.forget_documents(CHATS, [f"{chat}/{number}" for number in deleted])
-            if leaf in gone:
-                beside = self.children(chat, parents[turn])
-                nearest = max((t for t in beside if t < turn), default=min(beside, default=None))
-                leaf = parents[turn] if nearest is None else _below(nearest, parents)[-1]
+            if leaf in deleted:
+                parent = parents[turns[0]]
+                beside = self.children(chat, parent)
+                nearest = max(
+                    (t for t in beside if t < turns[0]), default=min(beside, default=None)
+                )
+                leaf = parent if nearest is None else _below(nearest, parents)[-1]
             self.set_leaf(chat, leaf)
             note_deletion(self._connection)
 
         self.transaction(delete)
-        self.finish_deleting()
         return sorted(deleted)
 
     def forget_sources(self, collection: str, documents: Iterable[str] | None = None) -> None:

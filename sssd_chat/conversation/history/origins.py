@@ -25,6 +25,12 @@ class StoredSpan:
     """The key of the document in the collection; empty for sources that are no collection."""
 
 
+def answer_of_key(key: str) -> tuple[int, int] | None:
+    """The chat and the turn that a key of the collection of chats names; None for another key."""
+    chat, _, turn = key.partition("/")
+    return (int(chat), int(turn)) if chat.isdecimal() and turn.isdecimal() else None
+
+
 def packed_spans(spans: Iterable[StoredSpan]) -> str:
     """Spans as JSON: each place once, then (start, end, number of the place) for each span. Empty
     for none."""

@@ -13,9 +13,28 @@ if TYPE_CHECKING:
     from sssd_chat.generation.statistics import AnswerStatistics
 
 
-def parameters_of(settings: GenerationSettings) -> str:
-    """The settings of an answer as a JSON object."""
-    return json.dumps(asdict(settings))
+def parameters_of(settings: GenerationSettings, thinking: bool | None = None) -> str:
+    """The settings of an answer as a JSON object; `thinking` when it was asked for, or not to."""
+    wanted = {} if thinking is None else {"thinking": thinking}
+    return json.dumps({**asdict(settings), **wanted})
+
+
+def read_statistics(text: str) -> AnswerStatistics | None:
+    """What `statistics_of` was given; None for what it did not write."""
+    from sssd_chat.generation.statistics import AnswerStatistics, Count, Drafting
+
+    try:
+        values = json.loads(text) if text else None
+        if not values:
+            return None
+        values.pop("stopped_by", None)
+        counts = {
+            "by_source": {str(n): Count(**c) for n, c in values.pop("by_source").items()},
+            "by_depth": {int(n): Count(**c) for n, c in values.pop("by_depth").items()},
+        }
+        return AnswerStatistics(**values | counts | {"drafting": Drafting(values["drafting"])})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def statistics_of(statistics: AnswerStatistics, stopped_by: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sssd_chat.conversation.backend import EngineThread
+from sssd_chat.conversation.engine_thread import EngineThread
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
@@ -77,7 +77,7 @@ def start(models: Path, home: Path) -> Iterator[Start]:
     ) -> Screen:
         path = path or tiny_model(models, architecture, chat_template=template)
         backend = EngineThread(
-            lambda: EngineSettings(path, context, threads=1),
+            lambda other: EngineSettings(Path(other) if other else path, context, threads=1),
             lambda: ChatSettings(
                 generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting),
                 **(settings or {}),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.conversation.attachments import Attachment, with_attachments
-from sssd_chat.conversation.backend import EngineThread
+from sssd_chat.conversation.engine_thread import EngineThread
 from sssd_chat.conversation.events import (
     AnswerDone,
     AttachmentsChanged,
@@ -29,7 +29,7 @@ from tests.tiny_models import CHATML_TEMPLATE, tiny_model
 def backend(models: Path, home: Path) -> Iterator[EngineThread]:
     path = tiny_model(models, chat_template=CHATML_TEMPLATE)
     thread = EngineThread(
-        lambda: EngineSettings(path, 1024, threads=1),
+        lambda _: EngineSettings(path, 1024, threads=1),
         lambda: ChatSettings(
             generation=GenerationSettings(max_tokens=5), read_ahead_on_battery=True
         ),
