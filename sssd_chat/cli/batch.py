@@ -171,4 +171,8 @@ def _answer(
         for tally in batch.run(read_lines(file), options.parallel, lambda: interrupt.came):
             progress.show(tally)
         progress.finish(batch.tally)
-    return INTERRUPTED if interrupt.came and len(out.done) < len(wanted) else None
+    if len(out.done) == len(wanted):
+        return None
+    if not options.quiet:
+        print("sssd-chat: stopped; the same command goes on from here.", file=sys.stderr)
+    return INTERRUPTED

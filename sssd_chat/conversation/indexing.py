@@ -12,7 +12,7 @@ import itertools
 import logging
 import lzma
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -91,12 +91,17 @@ class Indexing:
     def imports(self, texts: TextStore) -> None:
         """Indexes all imported collections, and drops the index of those that are gone."""
         names = texts.collections()
+        self.drop_but(names)
+        for name in names:
+            self.imported(texts, name)
+
+    def drop_but(self, names: Collection[str]) -> None:
+        """Drops the index of collections that are neither among the imported ones of these names
+        nor the program's own."""
         for info in self.store.collections():
             is_own = info.name == CHATS or info.name.startswith(f"{STARTER}/")
             if not is_own and info.name not in names:
                 self.store.forget_collection(info.name)
-        for name in names:
-            self.imported(texts, name)
 
     def imported(self, texts: TextStore, collection: str) -> None:
         """Indexes one imported collection."""

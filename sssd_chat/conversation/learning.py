@@ -189,6 +189,8 @@ class Learner:
             with contextlib.closing(TextStore(self._settings.texts)) as texts:
                 declined = texts.declined()
                 indexing.imports(texts)
+        else:
+            indexing.drop_but(())
         indexing.starters(starter_corpora() if self._settings.starters else [], declined)
 
     def _collections(self) -> set[str]:

@@ -12,6 +12,7 @@ from sssd_chat.conversation.completions.prompting import Prompt
 from sssd_chat.conversation.completions.request import Defaults, read_chat
 from sssd_chat.conversation.learning import LearningSettings
 from sssd_chat.conversation.many import ManyAnswers
+from sssd_chat.datastore.document import Document
 from sssd_chat.datastore.info import CollectionInfo
 from sssd_chat.datastore.store import Datastore
 from sssd_chat.datastore.texts import TextStore
@@ -49,6 +50,12 @@ def answered(many: ManyAnswers, question: str) -> Choice:
     return choice
 
 
+def wait_until_indexed(many: ManyAnswers) -> None:
+    assert many._learner is not None
+    while not many._learner._indexed:
+        time.sleep(0.01)
+
+
 def collections(folder: Path) -> dict[str, CollectionInfo]:
     (place,) = (path for path in (folder / "datastore").iterdir() if path.is_dir())
     with contextlib.closing(Datastore(place)) as store:
@@ -67,11 +74,7 @@ def test_served_answers_are_kept_by_caller(chat_model: Path, tmp_path: Path) -> 
     assert kept == {choice.written for choice in choices[:2]}
     # The next program finds them, and indexes none a second time.
     with contextlib.closing(opened(chat_model, tmp_path)) as many:
-        answered(many, "again")
-        deadline = time.monotonic() + 30
-        while many._learner is not None and not many._learner._indexed:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until_indexed(many)
     found = collections(tmp_path)
     assert {name: info.documents for name, info in found.items()} == {
         "served-ann": 2,
@@ -87,4 +90,15 @@ def test_shared_answers_leave_at_the_end(chat_model: Path, tmp_path: Path) -> No
             time.sleep(0.01)
         (info,) = many._store.collections()
         assert info.name.startswith("shared-") and info.documents == 1
+    assert collections(tmp_path) == {}
+
+
+def test_what_a_killed_program_shared_is_dropped(chat_model: Path, tmp_path: Path) -> None:
+    with contextlib.closing(opened(chat_model, tmp_path)) as many:
+        wait_until_indexed(many)
+        assert many._store is not None
+        many._store.add("shared-of-a-killed-one", Document.of("a", [1, 2, 3]))
+    assert set(collections(tmp_path)) == {"shared-of-a-killed-one"}
+    with contextlib.closing(opened(chat_model, tmp_path)) as many:
+        wait_until_indexed(many)
     assert collections(tmp_path) == {}
