@@ -13,7 +13,12 @@ from sssd_chat.tui.actions import ALL_ACTIONS, TYPING, Action, Group
 _MODIFIERS = frozenset({"ctrl", "alt", "shift", "super"})
 _NAMED = frozenset(key.value for key in Keys if "+" not in key.value and "<" not in key.value)
 _SHOWN = {"escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "delete": "del"}
-_TOGETHER = (frozenset({Group.CHAT, Group.PROMPT}),)
+_TOGETHER = (
+    frozenset({Group.CHAT, Group.PROMPT}),
+    frozenset({Group.LISTS, Group.CHATS}),
+    frozenset({Group.LISTS, Group.MODELS}),
+    frozenset({Group.LISTS, Group.DATASTORE}),
+)
 """Groups that are in use at the same time, beside those that are in use everywhere."""
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from sssd_chat.config import Config
-from sssd_chat.tui.actions import ALL_ACTIONS, TYPING, Group, action_called
+from sssd_chat.tui.actions import ALL_ACTIONS, Group, action_called
 from sssd_chat.tui.app import ChatApp
 from sssd_chat.tui.keymap import Keymap, keymap_of, shown_key
 from sssd_chat.tui.screens.help import HelpScreen
@@ -26,7 +26,11 @@ def test_names_and_commands_are_unique() -> None:
 def test_no_two_actions_share_a_key_where_both_can_be_used() -> None:
     everywhere = [action for action in ALL_ACTIONS if action.group is Group.EVERYWHERE]
     for group in Group:
-        together = {Group.CHAT, Group.PROMPT} if group in TYPING else {group}
+        together = {group}
+        if group in (Group.CHAT, Group.PROMPT):
+            together = {Group.CHAT, Group.PROMPT}
+        elif group in (Group.CHATS, Group.MODELS, Group.DATASTORE):
+            together = {Group.LISTS, group}
         here = [action for action in ALL_ACTIONS if action.group in together]
         keys = Counter(key for action in {*here, *everywhere} for key in Keymap().keys(action))
         assert [key for key, times in keys.items() if times > 1] == [], group

@@ -13,6 +13,7 @@ from sssd_chat.tui.actions.lists import (
     CHATS_ACTIONS,
     DATASTORE_ACTIONS,
     IMPORT_ACTIONS,
+    LIST_ACTIONS,
     MODELS_ACTIONS,
 )
 from sssd_chat.tui.actions.messages import MESSAGE_ACTIONS
@@ -25,6 +26,7 @@ __all__ = [
     "EVERYWHERE_ACTIONS",
     "FIXED_KEYS",
     "IMPORT_ACTIONS",
+    "LIST_ACTIONS",
     "MESSAGE_ACTIONS",
     "MODELS_ACTIONS",
     "PROMPT_ACTIONS",
@@ -39,6 +41,7 @@ ALL_ACTIONS = (
     *PROMPT_ACTIONS,
     *CHAT_ACTIONS,
     *MESSAGE_ACTIONS,
+    *LIST_ACTIONS,
     *CHATS_ACTIONS,
     *MODELS_ACTIONS,
     *DATASTORE_ACTIONS,

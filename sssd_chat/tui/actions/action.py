@@ -14,6 +14,7 @@ class Group(Enum):
     PROMPT = "While typing"
     CHAT = "In the chat"
     MESSAGE = "With a message selected"
+    LISTS = "In every list"
     CHATS = "In the list of chats"
     MODELS = "When choosing a model"
     DATASTORE = "In the datastore"
@@ -34,7 +35,9 @@ class Completes(Enum):
     EXPORT = "formats, files and folders"
 
 
-TYPING = frozenset({Group.PROMPT, Group.CHAT, Group.EVERYWHERE})
+TYPING = frozenset(
+    {Group.PROMPT, Group.CHAT, Group.EVERYWHERE, Group.LISTS, Group.CHATS, Group.MODELS}
+)
 """Where a key that types a character would be lost for typing."""
 
 

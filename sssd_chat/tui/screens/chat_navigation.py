@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual import work
+
 from sssd_chat.conversation.events import ChatBackend
+from sssd_chat.tui.deletions import Deletions
 from sssd_chat.tui.imports import Imports
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
 from sssd_chat.tui.widgets.status_line import StatusLine
@@ -21,12 +24,25 @@ class NavigationActions(ChatScreenBase):
     def __init__(self, backend: ChatBackend) -> None:
         super().__init__(backend)
         self._imports = Imports(self.app)
+        self._deletions = Deletions(self.app)
         self._panel_wanted: bool | None = None
         """What the user chose by key; None while the width decides."""
 
     def close_imports(self) -> None:
         """Nothing goes on without the screen."""
         self._imports.close()
+
+    @work
+    async def action_open_chats(self) -> None:
+        """Shows all chats, and opens the one that is chosen."""
+        from sssd_chat.tui.screens.chats import ChatsScreen
+
+        screen = ChatsScreen(
+            self._services.library, self._state.chat, self._deletions, self._backend.new_chat
+        )
+        chat = await self.app.push_screen_wait(screen)
+        if chat is not None and chat != self._state.chat:
+            self._backend.open_chat(chat)
 
     def action_import_documents(self) -> None:
         """Makes files a collection that is drafted from."""

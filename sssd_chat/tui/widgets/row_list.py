@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.content import Content
@@ -18,11 +18,12 @@ from textual.visual import Visual
 
 _GUTTER = 2
 """Cells for the mark of the cursor."""
+_MARGIN = 1
+"""Cells that stay free on the right, where the scroll bar may be."""
 _CACHED_ROWS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Some lines of the list."""
 
     key: Hashable | None
@@ -114,7 +115,7 @@ class RowList(ScrollView, can_focus=False):
         as it is scrolled now."""
         start = self._starts[self._cursor] if self._cursor is not None else 0
         width = self.scrollable_content_region.width
-        return Region(_GUTTER, start - self.scroll_offset.y, width - _GUTTER, 1)
+        return Region(_GUTTER, start - self.scroll_offset.y, width - _GUTTER - _MARGIN, 1)
 
     def _put_cursor(self, place: int | None) -> None:
         if place == self._cursor:
@@ -182,12 +183,13 @@ class RowList(ScrollView, can_focus=False):
         row, is_cursor = self._rows[place], place == self._cursor
         kinds = ("row-list--row", "row-list--cursor") if is_cursor else ("row-list--row",)
         style = self.get_visual_style(*kinds)
-        lines = [*row.draw(width - _GUTTER)][: row.lines]
+        room = max(1, width - _GUTTER - _MARGIN)
+        lines = [*row.draw(room)][: row.lines]
         lines += [Content()] * (row.lines - len(lines))
         mark = Content.styled("▌ " if is_cursor else "  ", "$accent")
         strips = []
         for line in lines:
-            whole = mark + line.truncate(width - _GUTTER, ellipsis=True)
+            whole = mark + line.truncate(room, ellipsis=True)
             strips += Visual.to_strips(
                 self, whole, width, 1, style, apply_selection=False, pad=True
             )

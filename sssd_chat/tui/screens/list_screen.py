@@ -1,0 +1,135 @@
+"""A screen with a list that is narrowed down by typing; the lists of chats and models are two."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ScreenResultType
+from textual.timer import Timer
+from textual.widgets import Footer, Input, Static
+
+from sssd_chat.text import for_display
+from sssd_chat.tui.screens.action_screen import ActionScreen
+from sssd_chat.tui.widgets.row_list import Row, RowList
+
+_QUIET_SECONDS = 0.15
+"""How long nothing is typed before it is looked for."""
+
+
+class ListScreen(ActionScreen[ScreenResultType]):
+    """A headline, a field to type into, the rows, and a line for what is to be told.
+
+    The field keeps the focus; the keys that move the cursor of the list are actions."""
+
+    CSS_PATH: ClassVar[list[str | PurePath]] = ["list_screen.tcss"]
+    AUTO_FOCUS = "#typed"
+    TITLE = ""
+    PLACEHOLDER = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = RowList(id="rows")
+        self._quiet: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        with Vertical(id="list-box"):
+            with Horizontal(id="head"):
+                yield Static(self.TITLE or "", id="headline", markup=False)
+                yield Static(id="summary", markup=False)
+            yield Input(placeholder=self.PLACEHOLDER, id="typed")
+            yield self.rows
+            yield Static(id="nothing", markup=False)
+            yield Static(id="telling", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    @property
+    def typed(self) -> str:
+        """What stands in the field."""
+        return self.query_one("#typed", Input).value.strip()
+
+    def show_rows(
+        self, rows: Sequence[Row], key: Hashable | None = None, nothing: Content | str = ""
+    ) -> None:
+        """Shows rows in place of those before, with the cursor on `key` if it is given; `nothing`
+        stands in place of a list without rows."""
+        self.rows.show_rows(rows, key)
+        self.rows.display = bool(rows)
+        self.query_one("#nothing", Static).update(nothing)
+        self.query_one("#nothing").display = not rows
+        self.refresh_bindings()
+
+    def summarize(self, text: str) -> None:
+        """Says in a few words what the list holds."""
+        self.query_one("#summary", Static).update(for_display(text))
+
+    def tell(self, text: str | Content, *, is_problem: bool = False) -> None:
+        """Shows a line below the list, or none for an empty text."""
+        line = self.query_one("#telling", Static)
+        line.update(text if isinstance(text, Content) else Content(for_display(text)))
+        line.set_class(bool(text), "-shown")
+        line.set_class(is_problem, "-problem")
+
+    def look_for(self, typed: str) -> None:
+        """Shows what there is for the text that was typed; each kind of list does it its way."""
+        raise NotImplementedError
+
+    def choose(self, key: Hashable) -> None:
+        """Takes the row of `key`."""
+        raise NotImplementedError
+
+    @on(Input.Changed, "#typed")
+    def _wait_for_quiet(self) -> None:
+        if self._quiet is not None:
+            self._quiet.stop()
+        self._quiet = self.set_timer(_QUIET_SECONDS, lambda: self.look_for(self.typed))
+
+    def action_choose_row(self) -> None:
+        """Takes the row under the cursor."""
+        if self.rows.key is not None:
+            self.choose(self.rows.key)
+
+    @on(RowList.Chosen)
+    def _choose_by_mouse(self, event: RowList.Chosen) -> None:
+        self.choose(event.key)
+
+    @on(RowList.Moved)
+    def _refresh_keys(self) -> None:
+        self.refresh_bindings()
+
+    def action_row_up(self) -> None:
+        """Moves the cursor to the row before."""
+        self.rows.move(-1)
+
+    def action_row_down(self) -> None:
+        """Moves the cursor to the row after."""
+        self.rows.move(1)
+
+    def action_rows_up(self) -> None:
+        """Moves the cursor a page up."""
+        self.rows.move_page(-1)
+
+    def action_rows_down(self) -> None:
+        """Moves the cursor a page down."""
+        self.rows.move_page(1)
+
+    def action_first_row(self) -> None:
+        """Moves the cursor to the first row."""
+        self.rows.move_to_end(-1)
+
+    def action_last_row(self) -> None:
+        """Moves the cursor to the last row."""
+        self.rows.move_to_end(1)
+
+    def action_leave_list(self) -> None:
+        """Takes back what was typed, or else closes the screen."""
+        if self.typed:
+            self.query_one("#typed", Input).clear()
+        else:
+            self.dismiss(None)
