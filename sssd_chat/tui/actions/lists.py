@@ -46,17 +46,17 @@ def _chats(name: str, keys: str, title: str, what: str, label: str) -> Action:
 
 
 CHATS_ACTIONS: tuple[Action, ...] = (
-    _chats("rename_chat", "ctrl+r", "Rename the chat", "In its row; enter keeps it", "Rename"),
+    _chats("rename_row", "ctrl+r", "Rename the chat", "In its row; enter keeps it", "Rename"),
     _chats(
-        "fork_chat",
+        "fork_row",
         "ctrl+f",
         "Fork the chat",
         "A copy that goes its own way; the chat stays as it is",
         "Fork",
     ),
-    _chats("export_chat", "ctrl+s", "Export the chat", "As a file", "Export"),
+    _chats("export_row", "ctrl+s", "Export the chat", "As a file", "Export"),
     _chats(
-        "delete_chat",
+        "delete_row",
         "ctrl+d",
         "Delete the chat",
         "For good after ten seconds, with what drafts took from it",

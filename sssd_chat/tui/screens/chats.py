@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FIRST_PAGE = 100
 """So many chats are shown before the others are read."""
 _FOUND_MOST = 200
-_ON_CHATS = frozenset({"choose_row", "rename_chat", "fork_chat", "export_chat", "delete_chat"})
+_ON_CHATS = frozenset({"choose_row", "rename_row", "fork_row", "export_row", "delete_row"})
 _NONE_KEPT = "No chat is kept yet.\n\nAsk something: every chat is kept here, and can be searched."
 _NONE_FOUND = 'No chat holds all of these words.\n\nWhat stands "in quotes" is looked for whole.'
 
@@ -172,7 +172,7 @@ class ChatsScreen(ListScreen[int | None]):
     def _renames(self) -> bool:
         return self._field.has_class("-shown")
 
-    def action_rename_chat(self) -> None:
+    def action_rename_row(self) -> None:
         """Lets the title be edited in its row."""
         entry, field = self._entry, self._field
         if entry is None:
@@ -221,7 +221,7 @@ class ChatsScreen(ListScreen[int | None]):
             cursor = result
         self.app.call_from_thread(self._find, self.typed, cursor)
 
-    def action_fork_chat(self) -> None:
+    def action_fork_row(self) -> None:
         """Makes a copy of the chat."""
         entry = self._entry
         if entry is not None:
@@ -233,7 +233,7 @@ class ChatsScreen(ListScreen[int | None]):
         return new
 
     @work
-    async def action_export_chat(self) -> None:
+    async def action_export_row(self) -> None:
         """Asks for a file, and writes the chat to it."""
         from sssd_chat.tui.screens.chats_export import ExportScreen
 
@@ -244,7 +244,7 @@ class ChatsScreen(ListScreen[int | None]):
         if written is not None:
             self.tell(f"“{one_line(entry.title)}” is exported to {written}.")
 
-    def action_delete_chat(self) -> None:
+    def action_delete_row(self) -> None:
         """Takes the chat off the list; for good when the time to undo is over."""
         entry = self._entry
         if entry is None:

@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, RadioButton, RadioSet, Static
 
-from sssd_chat.errors import UserError, reason
-from sssd_chat.files import write_atomically
+from sssd_chat.errors import UserError
 from sssd_chat.text import for_display, one_line
+from sssd_chat.tui.exporting import Export, write_export
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.chat_library import ChatEntry, ChatLibrary
@@ -94,13 +94,12 @@ class ExportScreen(ModalScreen[Path | None]):
                 self.post_message(self.Failed(f"{path} exists already.", True))
                 return
             text = self._library.export(self._entry.id, form)
-            write_atomically(path, text.encode())
+            write_export(Export(path, form, may_replace=overwrites), text)
         except UserError as error:
             self.post_message(self.Failed(str(error), False))
         except (OSError, RuntimeError, ValueError) as error:
-            # The last two are a "~user" that nobody knows, and a path that cannot be one.
-            why = reason(error) if isinstance(error, OSError) else error
-            self.post_message(self.Failed(f"{typed} cannot be written: {why}.", False))
+            # A "~user" that nobody knows, or what cannot be a path.
+            self.post_message(self.Failed(f"{typed} cannot be written: {error}.", False))
         else:
             self.app.call_from_thread(self.dismiss, path)
 

@@ -35,6 +35,9 @@ class ListScreen(ActionScreen[ScreenResultType]):
     def __init__(self) -> None:
         super().__init__()
         self.rows = RowList(id="rows")
+        self._summary = Static(id="summary", markup=False)
+        self._nothing = Static(id="nothing", markup=False)
+        self._telling = Static(id="telling", markup=False)
         self._quiet: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -42,11 +45,11 @@ class ListScreen(ActionScreen[ScreenResultType]):
         with Vertical(id="list-box"):
             with Horizontal(id="head"):
                 yield Static(self.TITLE or "", id="headline", markup=False)
-                yield Static(id="summary", markup=False)
+                yield self._summary
             yield Input(placeholder=self.PLACEHOLDER, id="typed")
             yield self.rows
-            yield Static(id="nothing", markup=False)
-            yield Static(id="telling", markup=False)
+            yield self._nothing
+            yield self._telling
         yield Footer(compact=True, show_command_palette=False)
 
     @property
@@ -61,20 +64,19 @@ class ListScreen(ActionScreen[ScreenResultType]):
         stands in place of a list without rows."""
         self.rows.show_rows(rows, key)
         self.rows.display = bool(rows)
-        self.query_one("#nothing", Static).update(nothing)
-        self.query_one("#nothing").display = not rows
+        self._nothing.update(nothing)
+        self._nothing.display = not rows
         self.refresh_bindings()
 
     def summarize(self, text: str) -> None:
         """Says in a few words what the list holds."""
-        self.query_one("#summary", Static).update(for_display(text))
+        self._summary.update(for_display(text))
 
     def tell(self, text: str | Content, *, is_problem: bool = False) -> None:
         """Shows a line below the list, or none for an empty text."""
-        line = self.query_one("#telling", Static)
-        line.update(text if isinstance(text, Content) else Content(for_display(text)))
-        line.set_class(bool(text), "-shown")
-        line.set_class(is_problem, "-problem")
+        self._telling.update(text if isinstance(text, Content) else Content(for_display(text)))
+        self._telling.set_class(bool(text), "-shown")
+        self._telling.set_class(is_problem, "-problem")
 
     def look_for(self, typed: str) -> None:
         """Shows what there is for the text that was typed; each kind of list does it its way."""
