@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,9 +110,17 @@ class Access:
             )
 
 
-def _names_this_machine(host: str) -> bool:
-    from sssd_chat.server.settings import is_loopback
+def is_loopback(host: str) -> bool:
+    """Whether a host name or an address is that of this machine for itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
+
+def _names_this_machine(host: str) -> bool:
     name = host if host.endswith("]") else re.sub(r":\d*$", "", host)
     return is_loopback(name)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 
-from sssd_chat.server.access import ApiKey
+from sssd_chat.server.access import ApiKey, is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,3 @@ class ServerSettings:
     def is_for_this_machine(self) -> bool:
         """Whether only programs of this machine can reach it."""
         return is_loopback(self.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or an address is that of this machine for itself."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

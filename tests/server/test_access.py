@@ -8,9 +8,9 @@ import pytest
 
 from sssd_chat.conversation.completions.refusal import RequestRefused
 from sssd_chat.errors import UserError
-from sssd_chat.server.access import Access, ApiKey, read_keys
+from sssd_chat.server.access import Access, ApiKey, is_loopback, read_keys
 from sssd_chat.server.running import listen
-from sssd_chat.server.settings import ServerSettings, is_loopback
+from sssd_chat.server.settings import ServerSettings
 
 
 def test_keys_of_a_file(tmp_path: Path) -> None:

@@ -112,9 +112,23 @@ class EngineService:
                     self._tell(progress)
                 self._figures = self._scheduler.figures()
                 self._save_now_and_then()
+        except Exception:
+            log.exception("The engine's thread failed")
         finally:
+            self._give_up()
             self._scheduler.close()
             self._loaded.close()
+
+    def _give_up(self) -> None:
+        """Tells those who would wait for ever, should the thread have failed."""
+        with self._wake:
+            self._is_closing = True
+            waiting = [*self._sinks.items(), *self._new]
+        for ticket, sink in waiting:
+            try:
+                sink(Progress(ticket, error="The engine has failed; the log has the details."))
+            except Exception:
+                log.exception("A listener failed")
 
     def _take_orders(self) -> bool:
         """Waits until there is something to do; False when there never will be again."""

@@ -120,3 +120,21 @@ def test_closing_at_once_cancels_what_runs(service: EngineService) -> None:
     assert listener.began.wait(60)
     service.close()
     assert listener.wait().finished in (StoppedBy.CANCELLED, StoppedBy.CONTEXT)
+
+
+def test_nobody_waits_for_a_thread_that_failed(
+    service: EngineService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listeners = [Listener() for _ in range(6)]
+    for number, listener in enumerate(listeners):
+        service.submit(Request(prompt(number), GenerationSettings(max_tokens=400)), listener)
+    assert listeners[0].began.wait(60)
+
+    def fail() -> None:
+        raise RuntimeError("for this test")
+
+    monkeypatch.setattr(service._scheduler, "figures", fail)
+    for listener in listeners:
+        assert "failed" in (listener.wait().error or "")
+    with pytest.raises(UserError):
+        service.submit(Request(prompt(0), SETTINGS), Listener())
