@@ -1,4 +1,4 @@
-"""How much of a draft is accepted, by what it promises: the profile by which `sssd-chat tune` judges.
+"""What comes of a draft, by what it promises: the profile by which `sssd-chat tune` judges.
 
     python bench/acceptance.py RECORDS.jsonl
 
@@ -42,7 +42,9 @@ def main() -> None:
         members.append(step)
         left += 1 + step[1][-1]
         if left >= tokens / CLASSES or number == len(steps) - 1:
-            means = [sum(counts[n] for _, counts in members) / len(members) for n in range(len(SIZES))]
+            means = [
+                sum(counts[n] for _, counts in members) / len(members) for n in range(len(SIZES))
+            ]
             row = ", ".join(f"{1 + mean:.2f}" for mean in means)
             print(f"    ({left / tokens:.3f}, ({row})),")
             members, left = [], 0

@@ -49,6 +49,11 @@ def step_cost_folder() -> Path:
     return data_folder() / "step-cost"
 
 
+def tuning_folder() -> Path:
+    """What `tune` found, one file for each model, build and machine."""
+    return data_folder() / "tuning"
+
+
 def experience_folder() -> Path:
     """What the drafter learned, one file for each vocabulary and model."""
     return data_folder() / "experience"

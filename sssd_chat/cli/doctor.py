@@ -126,6 +126,8 @@ def _machine(machine: Machine) -> _Lines:
 
 
 def _model(model: ModelReport | None) -> _Lines:
+    from sssd_chat.generation.offloading import about_plan
+
     if model is None:
         yield "none", "see below"
         return
@@ -140,6 +142,33 @@ def _model(model: ModelReport | None) -> _Lines:
     if model.read_bandwidth is not None:
         yield "reading", f"{_bytes(model.read_bandwidth)}/s of weights in plain decoding"
     yield "drafts", told.draft_shape.in_words
+    yield "runs with", _runs_with(model)
+    yield "tuned", _tuned(model)
+    if model.offload is not None:
+        yield "on the GPU", about_plan(model.offload) or "all layers fit"
+
+
+def _runs_with(model: ModelReport) -> str:
+    threads = str(model.threads or "the physical cores as")
+    batches = f", {model.threads_batch} for batches" if model.threads_batch else ""
+    cache = model.cache
+    return (
+        f"{threads} threads{batches}; KV cache in {cache.type_k} and {cache.type_v}, flash "
+        f"attention {cache.flash_attention}"
+    )
+
+
+def _tuned(model: ModelReport) -> str:
+    tuning = model.tuning
+    if tuning is None:
+        return "no; `sssd-chat tune` measures what is fastest here"
+    if not tuning.changes:
+        return f"on {tuning.measured_on}: nothing was better than the usual"
+    changed = " ".join(f"{option} {value}" for option, value in tuning.changes.items())
+    return (
+        f"on {tuning.measured_on}, {changed}: {tuning.drafted_before:.1f} → {tuning.drafted:.1f} "
+        "tokens/s expected with drafts"
+    )
 
 
 def _curve(model: ModelReport) -> _Lines:

@@ -21,6 +21,7 @@ COMMANDS = {
     "chats": "list, search, show, rename, delete, export and import chats",
     "models": "list, describe, fetch, choose and remove model files",
     "doctor": "what this machine can do, and whether something is wrong",
+    "tune": "measure how the model runs fastest here, and keep it",
     "config": "show and change the settings",
     "verify": "check that drafts do not change the answer",
     "import": "your own files as something to draft from",

@@ -262,6 +262,8 @@ def engine_settings(options: argparse.Namespace, config: Config | None = None) -
         flash_attention=_first(options.flash_attn, config.model.flash_attention),
         cache_type_k=_first(options.cache_type_k, config.model.cache_type_k),
         cache_type_v=_first(options.cache_type_v, config.model.cache_type_v),
+        tuning_folder=paths.tuning_folder(),
+        rpc_servers=config.model.rpc_servers,
     )
 
 

@@ -66,6 +66,9 @@ class ModelConfig:
     gpu_layers: int | None = _setting(
         None, "layers to offload, -1 for all; without it, all that fit", -1
     )
+    rpc_servers: tuple[str, ...] = _setting(
+        (), "HOST:PORT of llama.cpp servers (rpc-server) that take layers"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """How much of a draft is accepted, as measured: what a step cost is worth.
 
 One number for a curve of step costs needs to know what drafts hold. The classes below come from a
-replay of 175 recorded answers (summaries, GSM8K, HumanEval, MT-bench, Italian; `bench/acceptance.py`
-makes the table): a tenth of all tokens each, from steps that promise next to nothing to copies.
-Each class chooses its own size, as the drafter does, so a machine is not judged by the average.
+replay of 175 recorded answers (summaries, GSM8K, HumanEval, MT-bench, Italian;
+`bench/acceptance.py` makes the table): a tenth of all tokens each, from steps that promise next to
+nothing to copies. Each class chooses its own size, as the drafter does, so a machine
+is not judged by the average.
 """
 
 from __future__ import annotations

@@ -9,14 +9,13 @@ import shutil
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import psutil
 
 from sssd_chat import __version__
 from sssd_chat.llama.devices import Device, devices, features
-from sssd_chat.llama.runtime import physical_cores
+from sssd_chat.llama.runtime import physical_cores, processor_name
 
 _PACKAGES = (
     *("llama-cpp-python", "textual", "numpy", "pydivsufsort", "jinja2", "huggingface_hub"),
@@ -69,7 +68,7 @@ def look_at_machine() -> Machine:
     memory = psutil.virtual_memory()
     return Machine(
         f"{platform.system()} {platform.release()} {platform.machine()}",
-        _processor(),
+        processor_name(),
         psutil.cpu_count() or 1,
         psutil.cpu_count(logical=False) or 1,
         physical_cores(),
@@ -118,16 +117,6 @@ def _colours() -> str:
     if name in ("", "dumb"):
         return "none"
     return "256" if "256" in name else "16"
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _copy_bandwidth() -> float:

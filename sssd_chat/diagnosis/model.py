@@ -9,7 +9,11 @@ from sssd_chat.drafting.size import padded_sizes
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT
 from sssd_chat.generation.loading import EngineSettings, load_engine, step_cost_file
+from sssd_chat.generation.opening import as_loaded, offload_plan
+from sssd_chat.generation.tuning import Tuning, load_tuning
 from sssd_chat.llama.gguf import read_header
+from sssd_chat.llama.kv_cache import CacheSettings
+from sssd_chat.llama.offloading import OffloadPlan
 from sssd_chat.models.description import ModelDescription, describe
 
 _SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -41,7 +45,14 @@ class ModelReport:
     path: Path
     description: ModelDescription
     threads: int | None
-    """As asked for; None for all physical cores."""
+    """As asked for or tuned; None for all physical cores."""
+    threads_batch: int | None
+    """For prompts and drafts; None for the same."""
+    cache: CacheSettings
+    tuning: Tuning | None
+    """What `tune` found; None when it was not asked."""
+    offload: OffloadPlan | None
+    """What fits on the GPU now; None without one, or where that cannot be known."""
     points: tuple[CostPoint, ...]
     """Empty where nothing was measured."""
     was_probed: bool
@@ -63,7 +74,11 @@ class ModelReport:
 def look_at_model(settings: EngineSettings) -> ModelReport:
     """The report of a model, from the costs that are stored, or else from a short probe, whose
     results are stored. Raises UserError when the model cannot be used."""
-    description = describe(read_header(settings.path))
+    header = read_header(settings.path)
+    description = describe(header)
+    tuning = load_tuning(settings)
+    plan = offload_plan(settings, header)
+    settings = as_loaded(settings, header)
     cost = _stored(settings, description)
     was_probed = False
     if not cost.is_known and description.draft_shape.can_draft and description.unsuitable is None:
@@ -74,6 +89,10 @@ def look_at_model(settings: EngineSettings) -> ModelReport:
         settings.path,
         description,
         settings.threads,
+        settings.threads_batch,
+        settings.cache,
+        tuning,
+        plan if settings.gpu_layers != 0 else None,
         points,
         was_probed,
         max((point.gain for point in points), default=None),

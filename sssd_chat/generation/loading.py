@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sssd_chat.datastore.store import Datastore
@@ -14,13 +14,16 @@ from sssd_chat.drafting.sources.stored import StoredSource
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import MAX_DRAFT, Engine
 from sssd_chat.generation.forgetting import forgotten_at
+from sssd_chat.generation.opening import open_model
 from sssd_chat.generation.probe import probe
+from sssd_chat.generation.tuning import tuned
+from sssd_chat.llama.devices import has_gpu
 from sssd_chat.llama.gguf import read_header
-from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings, check_cache
-from sssd_chat.llama.model import LoadCancelled, Model, Progress
-from sssd_chat.llama.runtime import build_features, physical_cores, supports_gpu
+from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings
+from sssd_chat.llama.model import ALL_LAYERS, LoadCancelled, Model, Progress
+from sssd_chat.llama.runtime import build_features, physical_cores
 from sssd_chat.llama.sequence import TargetSequence
-from sssd_chat.llama.target import Target, TargetSettings
+from sssd_chat.llama.target import Target
 
 __all__ = [
     "EngineSettings",
@@ -48,7 +51,7 @@ class EngineSettings:
     threads: int | None = None
     """For one token at a time; None for the number of physical cores."""
     gpu_layers: int | None = None
-    """None offloads all layers where the build can."""
+    """None offloads all layers that fit, where the build can."""
     sequences: int = 1
     """Conversations at once."""
     cells: int | None = None
@@ -71,6 +74,10 @@ class EngineSettings:
     """One of CACHE_TYPES, for the keys of the KV cache; None for f16."""
     cache_type_v: str | None = None
     """The same for the values."""
+    tuning_folder: Path | None = None
+    """Where it is kept how models run fastest here; None for nowhere."""
+    rpc_servers: tuple[str, ...] = ()
+    """HOST:PORT of llama.cpp's servers that take layers, as GPUs do."""
 
     @property
     def cache(self) -> CacheSettings:
@@ -140,25 +147,12 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
     Raises UserError when the model cannot be used, LoadCancelled when `progress` returned False.
     """
     header = read_header(settings.path)
-    check_cache(header, settings.cache)
-    model = Model(settings.path, gpu_layers=settings.gpu_layers, progress=progress, header=header)
-    try:
-        target = Target(
-            model,
-            TargetSettings(
-                settings.context_length,
-                settings.threads,
-                settings.sequences,
-                cells=settings.cells,
-                is_streamed=settings.is_streamed,
-                reads_ahead=settings.reads_ahead,
-                threads_batch=settings.threads_batch,
-                cache=settings.cache,
-            ),
-        )
-    except BaseException:
-        model.close()
-        raise
+    settings = tuned(settings)
+    opened = open_model(settings, header, progress)
+    model, target = opened.model, opened.target
+    if opened.layers not in (0, ALL_LAYERS):
+        # What fits differs from day to day, and so does what a step costs.
+        settings = replace(settings, gpu_layers=opened.layers)
     cost_file = step_cost_file(settings, model.header.model_bytes)
     largest = MAX_DRAFT + settings.sequences
     cost = StepCost.load(cost_file, largest) if cost_file else StepCost(largest)
@@ -176,7 +170,7 @@ def load_engine(settings: EngineSettings, progress: Progress | None = None) -> L
         experience,
         cost_file,
         experience_file,
-        notice or "",
+        " ".join(part for part in (opened.notice, notice) if part),
         _state_key(model, target),
         _datastore(settings, model, target),
         forgotten_at(settings.experience_folder) if settings.experience_folder else 0,
@@ -203,7 +197,7 @@ def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
     the model."""
     if settings.cost_folder is None:
         return None
-    is_on_gpu = supports_gpu() and settings.gpu_layers != 0
+    is_on_gpu = has_gpu() and settings.gpu_layers != 0
     key = (
         settings.path.name,
         model_bytes,

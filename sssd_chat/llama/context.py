@@ -7,7 +7,7 @@ from typing import Any
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.kv_cache import CacheSettings
-from sssd_chat.llama.model import Model
+from sssd_chat.llama.model import Model, OutOfMemory, is_about_memory
 from sssd_chat.llama.runtime import api, forget_log, recent_log
 
 
@@ -53,7 +53,8 @@ def make_context(model: Model, settings: ContextSettings) -> Any:
     forget_log()
     context = lib.llama_init_from_model(model.pointer, params)
     if not context:
-        raise UserError(_why_not_made(model, settings))
+        told = _why_not_made(model, settings)
+        raise OutOfMemory(told) if is_about_memory(" ".join(recent_log())) else UserError(told)
     return context
 
 

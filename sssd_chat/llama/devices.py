@@ -44,17 +44,29 @@ def devices() -> list[Device]:
         device = lib.ggml_backend_dev_get(number)
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         lib.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
-        kind = lib.ggml_backend_dev_type(device)
         found.append(
             Device(
                 _text(lib.ggml_backend_dev_name(device)),
                 _text(lib.ggml_backend_dev_description(device)),
-                _KINDS[kind] if 0 <= kind < len(_KINDS) else "other",
+                _kind(lib.ggml_backend_dev_type(device)),
                 free.value,
                 total.value,
             )
         )
     return found
+
+
+def has_gpu() -> bool:
+    """Whether layers can be offloaded to a device that is present. Asks no device, so it is quick;
+    a build for servers of llama.cpp (RPC) has none before a server is added."""
+    lib = _functions()
+    if lib is None:
+        return False
+    kinds = (
+        lib.ggml_backend_dev_type(lib.ggml_backend_dev_get(number))
+        for number in range(lib.ggml_backend_dev_count())
+    )
+    return any("GPU" in _kind(kind) for kind in kinds)
 
 
 def features() -> dict[str, list[str]]:
@@ -71,6 +83,10 @@ def features() -> dict[str, list[str]]:
         if name and value != "0":
             found.setdefault(backend, []).append(name if value in ("", "1") else f"{name}={value}")
     return found
+
+
+def _kind(number: int) -> str:
+    return _KINDS[number] if 0 <= number < len(_KINDS) else "other"
 
 
 def _functions() -> Any:

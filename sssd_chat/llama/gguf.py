@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sssd_chat.errors import UserError
@@ -93,6 +93,9 @@ class GgufHeader:
     """Size of the file and of the other files it is split into."""
     parts: int
     """Files that the model is split into; 1 if it is not."""
+    tensor_bytes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each block ("blk.7") and of each tensor outside of one ("token_embd"); empty where
+    they are not known."""
 
     @property
     def name(self) -> str:
@@ -149,7 +152,17 @@ def read_header(path: Path) -> GgufHeader:
         expected_bytes=contents.expected_bytes,
         model_bytes=sum(part.file_bytes for part in (contents, *others)),
         parts=1 + len(others),
+        tensor_bytes=_together([part.tensor_bytes for part in (contents, *others)]),
     )
+
+
+def _together(parts: list[dict[str, int]]) -> dict[str, int]:
+    """The bytes of all files together; empty when those of one are not known."""
+    found: dict[str, int] = {}
+    for one in parts:
+        for part, size in one.items():
+            found[part] = found.get(part, 0) + size
+    return found if all(parts) else {}
 
 
 def _read_contents(path: Path) -> Contents:

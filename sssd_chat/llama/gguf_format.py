@@ -124,6 +124,9 @@ class Contents:
     parameter_count: int = 0
     file_bytes: int = 0
     expected_bytes: int = 0
+    tensor_bytes: dict[str, int] = field(default_factory=dict)
+    """Bytes of each block ("blk.7") and of each tensor outside of one ("token_embd"); empty when a
+    tensor is of a type that is not known here."""
 
 
 def read_version(data: FileBytes) -> int:
@@ -313,13 +316,23 @@ def _read_tensors(cursor: _Cursor, contents: Contents, count: int) -> None:
         kind, last_offset = cursor.u32(), cursor.u64()
         values, size = _tensor_size(name, shape, kind)
         contents.parameter_count += values
+        part = _part_of(name)
+        contents.tensor_bytes[part] = contents.tensor_bytes.get(part, 0) + (size or 0)
         if end is not None and last_offset != end:
             raise DamagedError(f"the tensor {name[:80]!r} is not where the one before it ends")
         # Past a tensor of a type that is newer than this table, ends are unknown.
         end = None if end is None or size is None else _aligned(end + size, alignment)
         last_size = size or 0
+    if end is None:
+        contents.tensor_bytes.clear()
     data_start = _aligned(cursor.position, alignment) if count else cursor.position
     contents.expected_bytes = data_start + last_offset + last_size
+
+
+def _part_of(name: str) -> str:
+    """The block that a tensor belongs to, or else its own name, without what follows a point."""
+    words = name.split(".", 2)
+    return f"blk.{words[1]}" if words[0] == "blk" and len(words) == 3 else words[0]
 
 
 def _tensor_size(name: str, shape: list[int], kind: int) -> tuple[int, int | None]:

@@ -15,9 +15,10 @@ import psutil
 
 from sssd_chat.errors import UserError
 from sssd_chat.llama.chat_ability import refuse_what_cannot_chat, refuse_what_llama_cpp_knows
+from sssd_chat.llama.devices import has_gpu
 from sssd_chat.llama.gguf import GgufHeader, read_header
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
-from sssd_chat.llama.runtime import api, forget_log, recent_log, supports_gpu
+from sssd_chat.llama.runtime import api, forget_log, recent_log
 from sssd_chat.llama.vocabulary import Vocabulary
 from sssd_chat.text import parameter_count
 
@@ -28,6 +29,10 @@ ALL_LAYERS = -1
 
 Progress = Callable[[float], bool]
 """Called with 0 to 1 while a model is read; returning False stops the loading."""
+
+
+class OutOfMemory(UserError):
+    """The memory of the computer or of its GPU did not take the model or its context."""
 
 
 class LoadCancelled(Exception):
@@ -68,7 +73,7 @@ class Model:
         self.header = header or read_header(path)
         refuse_what_cannot_chat(self.header)
         self.path = path
-        self.on_gpu = supports_gpu() and gpu_layers != 0
+        self.on_gpu = has_gpu() and gpu_layers != 0
         if not self.on_gpu:
             _check_memory(path, MemoryNeed(self.header.model_bytes, 0))
         self._api = api()
@@ -100,7 +105,7 @@ class Model:
                 lib.llama_model_free(pointer)
             raise LoadCancelled
         if not pointer:
-            raise UserError(_why_not_loaded(self.path, recent_log()))
+            raise _not_loaded(self.path, recent_log())
         return pointer
 
     def close(self) -> None:
@@ -201,7 +206,7 @@ def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
     params.vocab_only = True
     pointer = _read(path, params)
     if not pointer:
-        raise UserError(_why_not_loaded(path, recent_log()))
+        raise _not_loaded(path, recent_log())
     try:
         if lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(pointer)) == 0:
             raise UserError(f"{path.name} holds no vocabulary; text cannot be prepared for it.")
@@ -230,19 +235,24 @@ def _gigabytes(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
 
 
-def _why_not_loaded(path: Path, lines: list[str]) -> str:
+def _not_loaded(path: Path, lines: list[str]) -> UserError:
     text = "\n".join(lines)
     unknown = re.search(r"unknown model architecture: '([^']*)'", text)
     if unknown:
-        return (
+        return UserError(
             f"{path.name} is of the architecture '{unknown[1]}', which this llama.cpp does not "
             "know: choose another model, or a newer version of sssd-chat."
         )
-    if re.search(r"unable to allocate|failed to allocate|out of memory|bad_alloc", text):
-        return (
+    if is_about_memory(text):
+        return OutOfMemory(
             f"Not enough memory for {path.name}: use a smaller model or quantization"
-            f"{' or fewer --gpu-layers' if supports_gpu() else ''}."
+            f"{' or fewer --gpu-layers' if has_gpu() else ''}."
         )
     reason = re.search(r"error loading model[^:]*: (.*)", text)
     detail = reason[1] if reason else "llama.cpp gave no reason"
-    return f"{path.name} could not be loaded: {detail}."
+    return UserError(f"{path.name} could not be loaded: {detail}.")
+
+
+def is_about_memory(log: str) -> bool:
+    """Whether llama.cpp says that it could not get the memory it asked for."""
+    return bool(re.search(r"unable to allocate|failed to allocate|out of memory|bad_alloc", log))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import functools
 import importlib.metadata
 import logging
+import platform
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -56,11 +59,6 @@ def recent_log() -> list[str]:
     return list(_recent)
 
 
-def supports_gpu() -> bool:
-    """Whether this build of llama.cpp can offload layers to a GPU that is present."""
-    return bool(api().llama_supports_gpu_offload())
-
-
 def build_features() -> str:
     """The CPU and GPU features that this build uses here, as llama.cpp prints them."""
     features: bytes = api().llama_print_system_info()
@@ -70,6 +68,16 @@ def build_features() -> str:
 def llama_version() -> str:
     """The version of llama-cpp-python, which names that of llama.cpp."""
     return importlib.metadata.version("llama-cpp-python")
+
+
+@functools.cache
+def processor_name() -> str:
+    """What the processor calls itself, or the kind of machine."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 @functools.cache

@@ -46,6 +46,11 @@ class CacheFull(DecodeError):
     """There were not enough free cells for a batch; the cache is as it was before."""
 
 
+def usual_context(trained: int) -> int:
+    """Tokens of context where nobody chose, of a model trained for `trained`, 0 where unknown."""
+    return min(trained or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+
+
 @dataclass(frozen=True, slots=True)
 class TargetSettings:
     """How the target runs."""
@@ -80,8 +85,7 @@ class Target:
         self._api = api()
         self.threads = settings.threads or physical_cores()
         self._cache = settings.cache
-        usual = min(model.trained_context or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
-        self.context_length = settings.context_length or usual
+        self.context_length = settings.context_length or usual_context(model.trained_context)
         """Tokens of one sequence that fit, prompt and answer together."""
         self.cells = settings.cells or self.context_length * settings.sequences
         """Tokens of all sequences together that fit."""
@@ -120,6 +124,11 @@ class Target:
             return TreeMemory(memory, branch_ids, _BATCH_TOKENS, self.model.window)
         # What the context really keeps, not what was asked for.
         return ChainMemory(self._context, self._api.llama_n_rs_seq(self._context))
+
+    def set_threads(self, threads: int, threads_batch: int) -> None:
+        """Computes with other numbers of threads from now on."""
+        self.threads = threads
+        self._api.llama_set_n_threads(self._context, threads, threads_batch)
 
     def close(self) -> None:
         """Frees the context; the model stays."""

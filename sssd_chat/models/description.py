@@ -12,12 +12,7 @@ from sssd_chat.llama.header_keys import HeaderKeys
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
 from sssd_chat.llama.recurrent import shape_of, state_bytes, states_kept
 from sssd_chat.llama.shape import DraftShape
-
-_BATCH = 512
-"""Tokens that the target reads at once; its working memory is made for so many."""
-_OUTPUTS = 64
-"""Rows of logits that are kept at once: one for each path through a tree."""
-_WORK_BYTES = 4
+from sssd_chat.llama.working_memory import working_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +78,16 @@ class ModelDescription:
     def memory(self, context: int, cache_settings: CacheSettings = USUAL_CACHE) -> MemoryEstimate:
         """What it needs at `context` tokens, on a CPU or all on a GPU. An estimate: within a few
         percent for usual models."""
-        pairs = 0 if cache_settings.flash_on(on_gpu=False) else context * self.heads
-        rows = max(self.vocabulary_size or 0, pairs)
-        work = _BATCH * (rows + context + 4 * self.width) + _OUTPUTS * (self.vocabulary_size or 0)
+        work = working_bytes(
+            self.vocabulary_size or 0,
+            self.heads,
+            self.width,
+            context,
+            has_flash=cache_settings.flash_on(on_gpu=False) is True,
+        )
         a_token = cache_settings.bytes_of(self.key_numbers, self.value_numbers)
         cache = context * a_token + self.state_bytes
-        return MemoryEstimate(self.bytes, cache, _WORK_BYTES * work)
+        return MemoryEstimate(self.bytes, cache, work)
 
     def as_json(self) -> dict[str, Any]:
         """All fields by name."""
