@@ -42,21 +42,22 @@ class ModelChoices:
     def check(self, path: str) -> None:
         """Raises UserError when a model file cannot be used, or does not fit into the memory that
         is free."""
-        from sssd_chat.llama.runtime import supports_gpu
+        from sssd_chat.llama.devices import has_gpu
         from sssd_chat.models.finding import find_at
 
         model = find_at(Path(path))
         if model.problem is not None:
             raise UserError(model.problem)
         told = model.description
-        if told is None or supports_gpu():
+        if told is None or has_gpu():
             # How much a GPU takes over is known when it has.
             return
         import psutil
 
         context = self._options.ctx or self._config.model.context
         context = context or min(told.trained_context or _USUAL_CONTEXT, _USUAL_CONTEXT)
-        need, free = told.memory(context).total, psutil.virtual_memory().available
+        cache = shared.cache_settings(self._options, self._config)
+        need, free = told.memory(context, cache).total, psutil.virtual_memory().available
         if need > free:
             raise UserError(
                 f"{one_line(model.name)} needs about {need / _GIGABYTE:.1f} GB of memory at "

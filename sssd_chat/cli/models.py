@@ -16,7 +16,6 @@ from sssd_chat.errors import UserError
 from sssd_chat.text import parameter_count
 
 if TYPE_CHECKING:
-    from sssd_chat.llama.kv_cache import CacheSettings
     from sssd_chat.models.description import MemoryEstimate
     from sssd_chat.models.finding import FoundModel
 
@@ -114,7 +113,7 @@ def _info(options: argparse.Namespace) -> int:
     told = model.description
     assert told is not None
     context = options.ctx or min(told.trained_context or _USUAL_CONTEXT, _USUAL_CONTEXT)
-    memory = told.memory(context, _cache(options))
+    memory = told.memory(context, shared.cache_settings(options, shared.load_settings(quiet=True)))
     if options.json:
         more = {
             "fingerprint": fingerprint,
@@ -131,18 +130,6 @@ def _info(options: argparse.Namespace) -> int:
     for label, value in _lines(model, fingerprint, context, memory):
         print(f"{label:16}{_shown(value)}")
     return 0
-
-
-def _cache(options: argparse.Namespace) -> CacheSettings:
-    """The KV cache to tell memory for: that of the options or the settings."""
-    from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings
-
-    config = shared.load_settings(quiet=True).model
-    return CacheSettings(
-        options.cache_type_k or config.cache_type_k or USUAL_TYPE,
-        options.cache_type_v or config.cache_type_v or USUAL_TYPE,
-        config.flash_attention or AUTO,
-    )
 
 
 def _lines(

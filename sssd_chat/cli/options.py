@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sssd_chat.conversation.learning import LearningSettings
     from sssd_chat.conversation.session import ChatSettings
     from sssd_chat.generation.loading import EngineSettings
+    from sssd_chat.llama.kv_cache import CacheSettings
 
 
 NONE_KEPT = (
@@ -264,6 +265,18 @@ def engine_settings(options: argparse.Namespace, config: Config | None = None) -
         cache_type_v=_first(options.cache_type_v, config.model.cache_type_v),
         tuning_folder=paths.tuning_folder(),
         rpc_servers=config.model.rpc_servers,
+    )
+
+
+def cache_settings(options: argparse.Namespace, config: Config) -> CacheSettings:
+    """The KV cache of the options, as far as they have one, or of the settings."""
+    from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings
+
+    model = config.model
+    return CacheSettings(
+        options.cache_type_k or model.cache_type_k or USUAL_TYPE,
+        options.cache_type_v or model.cache_type_v or USUAL_TYPE,
+        getattr(options, "flash_attn", None) or model.flash_attention or AUTO,
     )
 
 
