@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -25,7 +25,7 @@ from sssd_chat.text import for_display
 from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
 from sssd_chat.tui.attention import run_command, sign_for, title_sequence
 from sssd_chat.tui.keymap import keymap_of
-from sssd_chat.tui.messages import AnswerFinished
+from sssd_chat.tui.messages import AnswerFinished, ModelChosen
 from sssd_chat.tui.screens.action_screen import ActionScreen, bind
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
@@ -39,7 +39,8 @@ _LOGGER = logging.getLogger("sssd_chat.tui")
 class ChatApp(App[None]):
     """A chat with `backend`, or with no backend the screen that says how to get a model.
 
-    `problem` is a sentence that this screen shows first. What is wrong with the settings in
+    `problem` is a sentence that this screen shows first, and `places` those in which models were
+    looked for. What is wrong with the settings in
     `config` is told at the start.
     """
 
@@ -52,11 +53,15 @@ class ChatApp(App[None]):
         problem: str = "",
         config: Config | None = None,
         services: Services | None = None,
+        places: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self._backend = backend
         self._problem = problem
         self._config = config or Config()
+        self._places = places
+        self.chosen_model = ""
+        """The file that was chosen where there was no model; empty when none was."""
         self.services = services or Services()
         self._failed = False
         self._knows_focus = False
@@ -141,12 +146,17 @@ class ChatApp(App[None]):
 
     def _first_screen(self) -> Screen[None]:
         if self._backend is None:
-            from sssd_chat.tui.screens.no_model import NoModelScreen
+            from sssd_chat.tui.screens.first_run import FirstRunScreen
 
-            return NoModelScreen(self._problem)
+            return FirstRunScreen(self._problem, self.services.models, self._places)
         from sssd_chat.tui.screens.chat import ChatScreen
 
         return ChatScreen(self._backend)
+
+    @on(ModelChosen)
+    def _leave_with(self, event: ModelChosen) -> None:
+        self.chosen_model = event.path
+        self.exit()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own, for every theme, those of the terminal too."""
@@ -233,6 +243,16 @@ def _keep(error: str) -> str:
     ) as file:
         file.write(error)
     return str(Path(file.name))
+
+
+def run_without_model(
+    problem: str, config: Config, services: Services, places: Sequence[str]
+) -> str:
+    """Says how to get a model, until the user leaves or chooses one of this machine: its file, or
+    an empty text. The arguments are those of `ChatApp`."""
+    app = ChatApp(None, problem, config, services, places)
+    app.run()
+    return app.chosen_model
 
 
 def run_chat(

@@ -11,6 +11,8 @@ from sssd_chat.tui.actions import Completes
 from sssd_chat.tui.parameters import PARAMETERS
 from sssd_chat.tui.slash import COMMANDS
 
+_LEAST_PART = 2
+"""A single letter is in nearly every command."""
 _MOST_PATHS = 200
 _MOST_LOOKED_AT = 10_000
 """Entries of a folder; more of them are not looked at, so that typing goes on."""
@@ -68,7 +70,8 @@ def suggestions_for(text: str, models: Callable[[], Sequence[str]]) -> Suggestio
 def _commands(typed: str) -> tuple[Suggestion, ...]:
     """Those that begin with what was typed, then those that hold it."""
     begin = [command for command in COMMANDS if command.startswith(typed)]
-    hold = [command for command in COMMANDS if typed[1:] in command and command not in begin]
+    part = typed[1:] if len(typed) > _LEAST_PART else typed
+    hold = [command for command in COMMANDS if part in command and command not in begin]
     return tuple(
         Suggestion(
             f"{command} " if COMMANDS[command].argument else command,

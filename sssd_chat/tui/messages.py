@@ -82,3 +82,9 @@ class SpanChosen(Message):
     said: Said
     number: int
     """Which of its spans."""
+
+
+class ModelChosen(Message):
+    """The user chose the first model."""
+
+    path: str

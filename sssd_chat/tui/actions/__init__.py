@@ -9,6 +9,7 @@ from sssd_chat.tui.actions.chat import (
     FIXED_KEYS,
     PROMPT_ACTIONS,
 )
+from sssd_chat.tui.actions.dialogs import FIRST_RUN_ACTIONS
 from sssd_chat.tui.actions.lists import (
     CHATS_ACTIONS,
     DATASTORE_ACTIONS,
@@ -24,6 +25,7 @@ __all__ = [
     "CHAT_ACTIONS",
     "DATASTORE_ACTIONS",
     "EVERYWHERE_ACTIONS",
+    "FIRST_RUN_ACTIONS",
     "FIXED_KEYS",
     "IMPORT_ACTIONS",
     "LIST_ACTIONS",
@@ -46,6 +48,7 @@ ALL_ACTIONS = (
     *MODELS_ACTIONS,
     *DATASTORE_ACTIONS,
     *IMPORT_ACTIONS,
+    *FIRST_RUN_ACTIONS,
     *EVERYWHERE_ACTIONS,
 )
 """In the order of the help. No two have the same name."""

@@ -22,6 +22,7 @@ class Group(Enum):
     SETTINGS = "In the settings"
     STATISTICS = "In the statistics of an answer"
     HELP = "In this help"
+    FIRST_RUN = "Without a model"
     EVERYWHERE = "Everywhere"
 
 

@@ -12,7 +12,7 @@ CHAT_ACTIONS = (
         "New chat",
         "Begin an empty conversation",
         Group.CHAT,
-        "New chat",
+        "New",
         slash="/new",
     ),
     Action(
@@ -89,7 +89,6 @@ CHAT_ACTIONS = (
         "Drafts on or off",
         "Same answers either way; only the speed changes",
         Group.CHAT,
-        "Drafts",
         slash="/drafts",
     ),
     Action(

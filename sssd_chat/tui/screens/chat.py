@@ -9,7 +9,6 @@ from typing import ClassVar
 from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer
 
 from sssd_chat.conversation.events import (
     AnswerDone,
@@ -30,6 +29,7 @@ from sssd_chat.tui.screens.chat_navigation import PANEL_FROM_COLUMNS, Navigation
 from sssd_chat.tui.screens.chat_prompt import PromptActions
 from sssd_chat.tui.screens.chat_sources import SourceActions
 from sssd_chat.tui.widgets.follow_hint import FollowHint
+from sssd_chat.tui.widgets.key_footer import KeyFooter
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.status_line import StatusLine
 from sssd_chat.tui.widgets.transcript import Transcript
@@ -72,7 +72,7 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
                 yield StatusLine(self._state)
                 yield self._prompt
             yield LivePanel(self._state)
-        yield Footer(compact=True)
+        yield KeyFooter()
 
     async def on_mount(self) -> None:
         """Shows the first screen, and only then begins to load the model."""

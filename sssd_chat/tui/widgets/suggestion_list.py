@@ -63,4 +63,4 @@ class SuggestionList(OptionList, can_focus=False):
 def _line(item: Suggestion, width: int) -> Content:
     label = one_line(item.label)
     gap = " " * max(_GAP, width - columns(label))
-    return Content.assemble((label, "bold"), (gap + one_line(item.help), "$muted"))
+    return Content.assemble((label, "bold"), gap, one_line(item.help))

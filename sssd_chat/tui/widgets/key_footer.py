@@ -1,0 +1,93 @@
+"""The keys that count now, in one line; a click is a key press."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from sssd_chat.tui.keymap import shown_key
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    key: str
+    label: str
+    is_enabled: bool
+    start: int
+    """Its first column."""
+
+    @property
+    def width(self) -> int:
+        """In columns."""
+        return len(self.shown) + 1 + len(self.label)
+
+    @property
+    def shown(self) -> str:
+        """As short as can be."""
+        return shown_key(self.key).replace("ctrl+", "^")
+
+
+class KeyFooter(Widget):
+    """As many keys as there is room for, the most important ones first."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyFooter {
+        dock: bottom;
+        height: 1;
+        padding: 0 2;
+        color: $muted;
+        background: $background;
+    }
+    """
+
+    def on_mount(self) -> None:
+        """Follows what applies on the screen."""
+        self.screen.bindings_updated_signal.subscribe(self, self._draw_again)
+
+    def on_unmount(self) -> None:
+        """Follows nothing any more."""
+        self.screen.bindings_updated_signal.unsubscribe(self)
+
+    def _draw_again(self, screen: Screen[object]) -> None:
+        if screen is self.screen:
+            self.refresh()
+
+    def _keys(self) -> list[_Key]:
+        """The keys that are shown, each action once."""
+        keys: list[_Key] = []
+        seen: set[str] = set()
+        start = 0
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if not binding.show or binding.action in seen:
+                continue
+            seen.add(binding.action)
+            key = _Key(binding.key, binding.description, active.enabled, start)
+            if start + key.width > self.content_size.width:
+                break
+            keys.append(key)
+            start += key.width + len(_GAP)
+        return keys
+
+    def render(self) -> Content:
+        """The line."""
+        parts: list[Content] = []
+        for key in self._keys():
+            style = "$accent" if key.is_enabled else "$muted dim"
+            text = "$muted" if key.is_enabled else "$muted dim"
+            parts.append(Content.assemble((key.shown, style), (f" {key.label}", text)))
+        return Content(_GAP).join(parts)
+
+    def on_click(self, event: events.Click) -> None:
+        """Presses the key that was clicked."""
+        place = event.get_content_offset(self)
+        for key in self._keys():
+            if place is not None and key.start <= place.x < key.start + key.width:
+                self.app.simulate_key(key.key)

@@ -1,0 +1,119 @@
+"""Pictures of the frame: help, questions, suggestions, the settings and the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from sssd_chat.conversation.events import TokensCounted
+from sssd_chat.conversation.services import Services
+from sssd_chat.tui.app import ChatApp
+from tests.tui.fake_backend import FakeBackend, wait_until
+from tests.tui.screen import ask, prompt, shows
+from tests.tui.test_first_run import Catalogue
+
+SIZES = {"80x24": (80, 24), "200x60": (200, 60)}
+THEMES = ("sssd-dark", "sssd-light", "ansi-dark", "no colour")
+
+Compare = Callable[..., bool]
+EVERY_SIZE = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES.keys())
+EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
+
+
+def _dress(app: ChatApp, theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    else:
+        app.theme = theme
+
+
+async def _ready(pilot: Pilot[None], backend: FakeBackend) -> None:
+    await wait_until(pilot, lambda: backend.started and backend.idle)
+    prompt(pilot).cursor_blink = False
+
+
+@EVERY_SIZE
+@pytest.mark.parametrize("theme", THEMES[:2])
+def test_help(
+    snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, theme: str, size: tuple[int, int]
+) -> None:
+    backend = FakeBackend()
+    app = ChatApp(backend)
+
+    async def help_(pilot: Pilot[None]) -> None:
+        _dress(app, theme, monkeypatch)
+        await _ready(pilot, backend)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 3)
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=size, run_before=help_)
+
+
+@EVERY_THEME
+def test_question(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    backend = FakeBackend()
+    app = ChatApp(backend)
+
+    async def question(pilot: Pilot[None]) -> None:
+        _dress(app, theme, monkeypatch)
+        await _ready(pilot, backend)
+        await ask(pilot, backend, "a")
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 3)
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=(80, 24), run_before=question)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)], ids=["80x24", "40x12"])
+@EVERY_THEME
+def test_suggestions(
+    snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, theme: str, size: tuple[int, int]
+) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    backend = FakeBackend()
+    app = ChatApp(backend)
+
+    async def suggestions(pilot: Pilot[None]) -> None:
+        _dress(app, theme, monkeypatch)
+        await _ready(pilot, backend)
+        await pilot.press(*"/e")
+        backend.put(TokensCounted(3, 1204))
+        await wait_until(pilot, lambda: shows(pilot, "/export FILE"))
+        await wait_until(pilot, lambda: shows(pilot, "1,204 of 8,192"))
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=size, run_before=suggestions)
+
+
+@EVERY_SIZE
+@EVERY_THEME
+def test_first_run(
+    snap_compare: Compare,
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    theme: str,
+    size: tuple[int, int],
+) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    app = ChatApp(
+        None,
+        "The file /models/x.gguf does not exist.",
+        services=Services(models=Catalogue()),
+        places=("sssd-chat", "LM Studio"),
+    )
+
+    async def first(pilot: Pilot[None]) -> None:
+        _dress(app, theme, monkeypatch)
+        await wait_until(pilot, lambda: shows(pilot, "Qwen3-4B"))
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=size, run_before=first)
