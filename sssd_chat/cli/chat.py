@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     from sssd_chat.config import load_config
     from sssd_chat.logs import start_logging
     from sssd_chat.models.resolve import NoModel
-    from sssd_chat.tui.app import run_chat
+    from sssd_chat.tui.app import run_chat, run_without_model
 
     command = parser()
     options = command.parse_args(arguments)
@@ -52,16 +52,19 @@ def run(arguments: Sequence[str]) -> int:
     start_logging()
     config = load_config()
     recorder = _recorder(options, config)
-    try:
-        shared.model_path(options, config)
-    except NoModel as error:
-        run_chat(None, str(error), config)
-        return error.exit_code
     from sssd_chat.cli.model_choices import ModelChoices
-    from sssd_chat.conversation.engine_thread import EngineThread
     from sssd_chat.conversation.services import Services
 
     choices = ModelChoices(options, config)
+    services = Services(models=choices)
+    try:
+        shared.model_path(options, config)
+    except NoModel as error:
+        options.model = run_without_model(str(error), config, services, _places(config))
+        if not options.model:
+            return error.exit_code
+    from sssd_chat.conversation.engine_thread import EngineThread
+
     # The settings are made in the engine thread: it may take its time to import the engine.
     backend = EngineThread(
         lambda path: shared.engine_settings(_with_model(options, path), config),
@@ -71,11 +74,18 @@ def run(arguments: Sequence[str]) -> int:
         check=choices.check,
         system=options.system,
     )
-    services = Services(models=choices)
     try:
         return run_chat(backend, "", config, services)
     finally:
         services.library.close()
+
+
+def _places(config: Config) -> list[str]:
+    """The programs and folders in which models were looked for."""
+    from sssd_chat.models.places import all_places
+
+    places = all_places(shared.model_folders(config))
+    return list(dict.fromkeys(place.name for place in places))
 
 
 def _with_model(options: argparse.Namespace, path: str | None) -> argparse.Namespace:

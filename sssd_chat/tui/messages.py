@@ -84,6 +84,7 @@ class SpanChosen(Message):
     """Which of its spans."""
 
 
+@dataclass
 class ModelChosen(Message):
     """The user chose the first model."""
 
