@@ -78,6 +78,7 @@ def _choice(model: FoundModel, chosen: Path) -> ModelChoice:
         "" if told is None else _batches_well(told),
         model.problem or "",
         model.path == chosen,
+        (told.licence or "") if told else "",
     )
 
 

@@ -26,6 +26,8 @@ class ModelChoice:
     """Why it cannot be used, in one sentence; empty when it can."""
     in_use: bool
     """Whether it is the one that the settings choose."""
+    licence: str = ""
+    """As the file states it; empty when it does not."""
 
 
 class ModelCatalogue(Protocol):

@@ -64,6 +64,16 @@ CHATS_ACTIONS: tuple[Action, ...] = (
     ),
     _chats("undo_delete", "ctrl+z", "Undo the deletion", "Within ten seconds", "Undo"),
 )
-MODELS_ACTIONS: tuple[Action, ...] = ()
+MODELS_ACTIONS: tuple[Action, ...] = (
+    Action(
+        "read_models",
+        "ctrl+r",
+        "Look for models again",
+        "After one was fetched",
+        Group.MODELS,
+        "Look again",
+        priority=True,
+    ),
+)
 DATASTORE_ACTIONS: tuple[Action, ...] = ()
 IMPORT_ACTIONS: tuple[Action, ...] = ()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import work
 
-from sssd_chat.conversation.events import ChatBackend
+from sssd_chat.conversation.events import ChatBackend, Event
 from sssd_chat.tui.deletions import Deletions
 from sssd_chat.tui.imports import Imports
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
 from sssd_chat.tui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from sssd_chat.conversation.catalogue import ModelChoice
 
 PANEL_FROM_COLUMNS = 100
 """The panel is shown by itself from this width on."""
@@ -25,6 +30,8 @@ class NavigationActions(ChatScreenBase):
         super().__init__(backend)
         self._imports = Imports(self.app)
         self._deletions = Deletions(self.app)
+        self._follower: Callable[[Event], None] | None = None
+        """What else wants to know what the engine tells."""
         self._panel_wanted: bool | None = None
         """What the user chose by key; None while the width decides."""
 
@@ -43,6 +50,45 @@ class NavigationActions(ChatScreenBase):
         chat = await self.app.push_screen_wait(screen)
         if chat is not None and chat != self._state.chat:
             self._backend.open_chat(chat)
+
+    def action_open_models(self, typed: str = "") -> None:
+        """Shows all models, to choose another one for this chat."""
+        from sssd_chat.tui.screens.models import ModelsScreen
+
+        catalogue = self._services.models
+        if catalogue is not None:
+            loaded = self._state.model.path if self._state.model else ""
+            screen = ModelsScreen(catalogue, loaded, self._backend.load_model, typed)
+            self._follower = screen.follow
+            self.app.push_screen(screen, lambda _: self._follow_no_more())
+
+    def command_open_models(self, name: str) -> None:
+        """Loads the model of the name; shows those it may be when there is none or more."""
+        if name:
+            self._load_by_name(name)
+        else:
+            self.action_open_models()
+
+    @work(thread=True, exit_on_error=False)
+    def _load_by_name(self, name: str) -> None:
+        models = self._services.models.models() if self._services.models else []
+        self.app.call_from_thread(self._load_one_of, name, models)
+
+    def _load_one_of(self, name: str, models: list[ModelChoice]) -> None:
+        named = [model for model in models if name.casefold() == model.name.casefold()]
+        if len(named) == 1 and not named[0].problem:
+            self._backend.load_model(named[0].path)
+        else:
+            self.action_open_models(name)
+
+    async def take(self, event: Event) -> None:
+        """Lets the list of models know how far the chosen one is."""
+        if self._follower is not None:
+            self._follower(event)
+        await super().take(event)
+
+    def _follow_no_more(self) -> None:
+        self._follower = None
 
     def action_import_documents(self) -> None:
         """Makes files a collection that is drafted from."""
@@ -69,6 +115,8 @@ class NavigationActions(ChatScreenBase):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """An import needs a model, whose vocabulary it is indexed for; the panel needs room."""
+        if action == "open_models" and self._services.models is None:
+            return None
         if action == "toggle_panel" and self.size.width < _PANEL_FITS_FROM_COLUMNS:
             return None
         if action == "import_documents" and self._state.model is None:

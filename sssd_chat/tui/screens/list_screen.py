@@ -68,6 +68,11 @@ class ListScreen(ActionScreen[ScreenResultType]):
         self._nothing.display = not rows
         self.refresh_bindings()
 
+    def begin_with(self, typed: str) -> None:
+        """Puts text into the field, as if it were typed."""
+        with self.prevent(Input.Changed):
+            self.query_one("#typed", Input).value = typed
+
     def summarize(self, text: str) -> None:
         """Says in a few words what the list holds."""
         self._summary.update(for_display(text))
