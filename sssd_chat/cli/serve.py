@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,8 +82,18 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         help="keys, one a line: NAME:KEY, or NAME:KEY learn",
     )
     group.add_argument(
-        "--cors", metavar="ORIGIN", help="a web page whose scripts may ask, as https://example.org"
+        "--cors",
+        type=_origin,
+        metavar="ORIGIN",
+        help="the web page whose scripts may ask, as https://example.org; * for any",
     )
+
+
+def _origin(text: str) -> str:
+    """An argparse type for what a browser says of where a script comes from."""
+    if text != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form https://example.org")
+    return text
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:

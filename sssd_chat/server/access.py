@@ -68,8 +68,8 @@ class Access:
     """Decides who may ask."""
 
     def __init__(self, keys: Sequence[ApiKey], origin: str | None, hosts_checked: bool) -> None:
-        """`origin` is the web page whose scripts may ask. With `hosts_checked` requests must be
-        addressed to this machine by its own name, as those of its programs are."""
+        """`origin` is the web page whose scripts may ask, "*" any one. With `hosts_checked` requests
+        must be addressed to this machine by its own name, as those of its programs are."""
         self._keys = [(key, _digest(key.secret)) for key in keys]
         self._origin = origin
         self._hosts_checked = hosts_checked
@@ -94,7 +94,7 @@ class Access:
         """Any web page that is looked at on this machine can send requests to it, and one that
         changes the address of its own name can even read the answers."""
         origin = headers.get("origin")
-        if origin is not None and origin != self._origin:
+        if origin is not None and self._origin not in ("*", origin):
             raise RequestRefused(
                 "Scripts of web pages may not ask this server; see --cors.",
                 kind="permission_error",

@@ -17,7 +17,7 @@ class ServerSettings:
     keys: tuple[ApiKey, ...] = ()
     """Who may ask; everybody on this machine when there is none."""
     origin: str | None = None
-    """The web page whose scripts may ask; None for none."""
+    """The web page whose scripts may ask, as "https://example.org"; "*" for any, None for none."""
     parallel: int = 4
     """Answers written at once."""
     most_waiting: int = 64

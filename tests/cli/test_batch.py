@@ -122,6 +122,17 @@ def test_another_input_is_refused(
     assert out.read_bytes() == before
 
 
+def test_an_input_may_grow(chat_model: Path, tmp_path: Path) -> None:
+    requests, out = requests_file(tmp_path / "in.jsonl", 2), tmp_path / "out.jsonl"
+    arguments = batch_arguments(chat_model, requests, out, "--quiet")
+    assert main(arguments) == 0
+    before = answers(out)
+    with requests.open("a") as file:
+        file.write('{"prompt": "one more", "max_tokens": 2}\n')
+    assert main(arguments) == 0
+    assert answers(out)[:2] == before and len(answers(out)) == 3
+
+
 def started(arguments: list[str], home: Path, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "sssd_chat", *arguments],

@@ -43,3 +43,11 @@ def test_the_packages_it_needs_are_named(
     )
     assert main(["serve"]) == 1
     assert "sssd-chat[serve]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("origin", ["example.org", "https://example.org/page", "https://", ""])
+def test_an_origin_that_no_browser_sends(origin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--cors", origin])
+    assert ended.value.code == 2
+    assert "is not of the form" in capsys.readouterr().err

@@ -101,3 +101,26 @@ def test_an_address_that_is_taken() -> None:
         port = first.getsockname()[1]
         with pytest.raises(UserError, match=f"Cannot listen on 127.0.0.1, port {port}"):
             listen(ServerSettings(port=port))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "origin", "is_let_in"),
+    [
+        (None, None, True),
+        (None, "https://a.org", False),
+        ("https://a.org", "https://a.org", True),
+        ("https://a.org", "https://a.org.evil.org", False),
+        ("*", "https://b.org", True),
+    ],
+)
+def test_one_web_page_may_be_let_in(
+    allowed: str | None, origin: str | None, is_let_in: bool
+) -> None:
+    access = Access([], allowed, hosts_checked=False)
+    headers = {} if origin is None else {"origin": origin}
+    if is_let_in:
+        access.caller(headers)
+        return
+    with pytest.raises(RequestRefused) as refused:
+        access.caller(headers)
+    assert refused.value.status == 403
