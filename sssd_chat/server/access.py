@@ -68,8 +68,8 @@ class Access:
     """Decides who may ask."""
 
     def __init__(self, keys: Sequence[ApiKey], origin: str | None, hosts_checked: bool) -> None:
-        """`origin` is the web page whose scripts may ask, "*" any one. With `hosts_checked` requests
-        must be addressed to this machine by its own name, as those of its programs are."""
+        """`origin` is the web page whose scripts may ask, "*" any one. With `hosts_checked` a
+        request must name this machine as its address, as those of its own programs do."""
         self._keys = [(key, _digest(key.secret)) for key in keys]
         self._origin = origin
         self._hosts_checked = hosts_checked

@@ -13,6 +13,7 @@ from sssd_chat.conversation.completions.refusal import (
     SERVER_ERROR,
     RequestRefused,
     failed_inside,
+    failed_writing,
 )
 from sssd_chat.conversation.completions.replies import Json, Reply
 from sssd_chat.conversation.completions.request import Asked, ChatRequest
@@ -58,9 +59,7 @@ class Answering:
         """Raises RequestRefused when an answer did not come to its end."""
         for choice in self.choices:
             if choice.error is not None:
-                raise RequestRefused(
-                    choice.error, kind=SERVER_ERROR, code="generation_failed", status=500
-                )
+                raise failed_writing(choice.error)
             if choice.is_finished and not choice.is_complete:
                 raise shutting_down()
 

@@ -18,7 +18,7 @@ from sssd_chat.conversation.batch.lines import (
 from sssd_chat.conversation.batch.output import AnswerFile
 from sssd_chat.conversation.completions.choice import Choice, choices_for
 from sssd_chat.conversation.completions.prompting import PromptMaker
-from sssd_chat.conversation.completions.refusal import SERVER_ERROR, RequestRefused
+from sssd_chat.conversation.completions.refusal import RequestRefused, failed_writing
 from sssd_chat.conversation.completions.replies import Json, Reply
 from sssd_chat.conversation.completions.request import ChatRequest, Defaults
 from sssd_chat.errors import UserError
@@ -166,10 +166,7 @@ class BatchRun:
     def _finish(self, running: _Running) -> None:
         for choice in running.choices:
             if choice.error is not None:
-                refused = RequestRefused(
-                    choice.error, kind=SERVER_ERROR, code="generation_failed", status=500
-                )
-                self._write_refusal(running.line, refused)
+                self._write_refusal(running.line, failed_writing(choice.error))
                 return
         if not all(choice.is_complete for choice in running.choices):
             return

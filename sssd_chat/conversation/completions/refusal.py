@@ -51,3 +51,8 @@ def failed_inside() -> RequestRefused:
         code="internal_error",
         status=500,
     )
+
+
+def failed_writing(reason: str) -> RequestRefused:
+    """An answer that could not be written to its end; `reason` is one sentence."""
+    return RequestRefused(reason, kind=SERVER_ERROR, code="generation_failed", status=500)
