@@ -43,20 +43,23 @@ def best_size(probabilities: Sequence[float], cost: Sequence[float]) -> int:
     return best
 
 
-def floor(cost: Sequence[float]) -> float:
+def floor(cost: Sequence[float], roots: int = 1) -> float:
     """The probability under which a node is not worth looking for, so that a search can stop.
 
-    Going from a batch of k tokens to one of n costs C(n) - C(k), and a step emits at least one
-    token in the time of a plain one. The flattest way to the largest batch, over all k, is
-    therefore the lowest mean price of a token. On a staircase a step up is paid for by its first
-    tokens and carries weaker ones for nothing, so half of that price is the floor.
+    Going from a batch of k tokens to one of n costs C(n) - C(k), and a step of so many `roots`
+    emits at least a token for each in the time of a plain one. The flattest way to the largest
+    batch, over all k, is therefore the lowest mean price of a token. On a staircase a step up is
+    paid for by its first tokens and carries weaker ones for nothing, so half of that price is the
+    floor. With many roots it is high: only what is nearly sure pays, and is quickly found.
     """
     padded = padded_sizes(cost)
     largest = len(cost) - 1
-    slopes = [(cost[largest] - cost[padded[size]]) / (largest - size) for size in range(1, largest)]
+    slopes = [
+        (cost[largest] - cost[padded[size]]) / (largest - size) for size in range(roots, largest)
+    ]
     if not slopes:
         return 1.0
-    return max(0.0, min(slopes)) / cost[padded[1]] / 2
+    return max(0.0, min(slopes)) * roots / cost[padded[roots]] / 2
 
 
 def interpolated(known: Mapping[int, float], largest: int) -> list[float]:

@@ -50,9 +50,10 @@ class _Curve:
 
     seconds: list[float]
     """Index n is the batch of n tokens; index 0 is not used."""
-    floor: float
     padded: list[int]
     samples_seen: int
+    floors: dict[int, float] = field(default_factory=dict)
+    """By the number of roots."""
 
 
 @dataclass(slots=True)
@@ -98,9 +99,12 @@ class StepCost:
         a millisecond while nothing is known."""
         return self._curve(context).seconds
 
-    def floor(self, context: int) -> float:
-        """The probability under which a drafted node never pays."""
-        return self._curve(context).floor
+    def floor(self, context: int, roots: int = 1) -> float:
+        """The probability under which a drafted node never pays in a batch of so many roots."""
+        curve = self._curve(context)
+        if roots not in curve.floors:
+            curve.floors[roots] = draft_size.floor(curve.seconds, roots)
+        return curve.floors[roots]
 
     def padded(self, size: int, context: int) -> int:
         """The cheapest batch of at least `size` tokens."""
@@ -115,7 +119,6 @@ class StepCost:
             seconds = self._estimate(bucket)
             curve = _Curve(
                 seconds,
-                draft_size.floor(seconds),
                 draft_size.padded_sizes(seconds),
                 self._samples,
             )

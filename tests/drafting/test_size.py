@@ -50,6 +50,16 @@ def test_floors_of_typical_machines() -> None:
     assert floor([0.0, 1.0]) == 1.0
 
 
+def test_the_more_sequences_share_a_batch_the_surer_a_node_must_be() -> None:
+    flat = [0.0] + [1 + 0.004 * n for n in range(1, 200)]
+    floors = [floor(flat, roots) for roots in (1, 4, 16, 64)]
+    assert floors == sorted(floors)
+    # A node under the floor never pays: the plain step of so many roots is faster.
+    for roots, least in zip((1, 4, 16, 64), floors, strict=True):
+        for nodes in (1, 10, 100):
+            assert (roots + nodes * least) / flat[roots + nodes] < roots / flat[roots]
+
+
 def test_without_room_for_a_draft_nothing_is_drafted() -> None:
     assert best_size([0.9, 0.8], [0.0, 1.0]) == 0
     assert best_size([], [0.0, 1.0, 1.0]) == 0

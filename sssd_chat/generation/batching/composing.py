@@ -152,7 +152,7 @@ class Composer(Generic[State]):
         engine = self._engine
         if not writing:
             return []
-        floor = engine.cost.floor(context)
+        floor = engine.cost.floor(context, len(writing))
         drafts = [
             engine.writer.draft(sequence.conversation, sequence.ticket.answer, floor)
             for sequence in writing
