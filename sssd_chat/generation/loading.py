@@ -19,7 +19,7 @@ from sssd_chat.generation.probe import probe
 from sssd_chat.generation.tuning import tuned
 from sssd_chat.llama.devices import has_gpu
 from sssd_chat.llama.gguf import read_header
-from sssd_chat.llama.kv_cache import AUTO, USUAL_TYPE, CacheSettings
+from sssd_chat.llama.kv_cache import AUTO, MANY_TEXTS, USUAL_TYPE, CacheSettings
 from sssd_chat.llama.model import ALL_LAYERS, LoadCancelled, Model, Progress
 from sssd_chat.llama.runtime import build_features, physical_cores
 from sssd_chat.llama.sequence import TargetSequence
@@ -193,8 +193,8 @@ def _state_key(model: Model, target: Target) -> str:
 
 def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
     """Where the step costs of a model, whose files have so many bytes, are kept: one file for each
-    model file, build of llama.cpp, offloading, KV cache and number of threads. Loads llama.cpp, not
-    the model."""
+    model file, build of llama.cpp, offloading, KV cache, its division and number of threads. Loads
+    llama.cpp, not the model."""
     if settings.cost_folder is None:
         return None
     is_on_gpu = has_gpu() and settings.gpu_layers != 0
@@ -206,6 +206,8 @@ def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
         settings.threads or physical_cores(),
         settings.threads_batch or settings.threads or physical_cores(),
         settings.cache,
+        settings.is_streamed,
+        settings.sequences >= MANY_TEXTS,
     )
     return settings.cost_folder / f"{_hash(key)}.json"
 

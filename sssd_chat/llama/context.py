@@ -28,6 +28,8 @@ class ContextSettings:
     threads_batch: int
     """For prompts and drafts."""
     cache: CacheSettings
+    texts: int
+    """Conversations that share the cells."""
     is_unified: bool
     """Whether all ids share the cells, as trees need it; otherwise each id has its part."""
     states_kept: int
@@ -45,7 +47,7 @@ def make_context(model: Model, settings: ContextSettings) -> Any:
     params.n_threads = settings.threads
     params.n_threads_batch = settings.threads_batch
     params.type_k, params.type_v = settings.cache.ggml_types
-    params.flash_attn_type = _flash_type(settings.cache.flash_on(model.on_gpu))
+    params.flash_attn_type = _flash_type(settings.cache.flash_on(model.on_gpu, settings.texts))
     params.kv_unified = settings.is_unified
     params.n_rs_seq = settings.states_kept
     params.swa_full = True

@@ -32,7 +32,10 @@ USUAL_TYPE = "f16"
 AUTO, ON, OFF = "auto", "on", "off"
 FLASH_ATTENTION = (AUTO, ON, OFF)
 """Attention in one pass over the cache, without a table of all pairs of tokens. By itself, it is
-off on a CPU, and on a GPU where llama.cpp can."""
+off on a CPU while few texts share the cache, and on otherwise where llama.cpp can."""
+MANY_TEXTS = 4
+"""So many texts in one cache are many: most of a table of all pairs would be pairs of tokens that
+do not see each other."""
 
 _WITHOUT_FLASH = ("grok",)
 
@@ -63,14 +66,17 @@ class CacheSettings:
         key, value = (BLOCKS[number] for number in self.ggml_types)
         return keys * key[1] // key[0] + values * value[1] // value[0]
 
-    def flash_on(self, on_gpu: bool) -> bool | None:
-        """Whether flash attention is wanted; None leaves it to llama.cpp."""
+    def flash_on(self, on_gpu: bool, texts: int = 1) -> bool | None:
+        """Whether flash attention is wanted where so many texts share the cells; None leaves it to
+        llama.cpp."""
         if self.flash_attention != AUTO:
             return self.flash_attention == ON
         if is_quantized(self.type_v):
             return True
-        # On a CPU it mostly makes batches slower: a quarter at 1,000 tokens of context.
-        return None if on_gpu else False
+        # On a CPU it mostly makes the batches of one text slower: a quarter at 1,000 tokens of
+        # context. But it skips what a token does not see: with 16 texts of 200 tokens a step takes
+        # 0.55 to 0.6 times as long.
+        return None if on_gpu or texts >= MANY_TEXTS else False
 
 
 USUAL_CACHE = CacheSettings()

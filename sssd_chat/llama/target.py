@@ -109,6 +109,7 @@ class Target:
                 self.threads,
                 settings.threads_batch or self.threads,
                 settings.cache,
+                texts=settings.sequences if is_unified else 1,
                 is_unified=is_unified,
                 states_kept=states_kept(model.header, settings.sequences),
             ),

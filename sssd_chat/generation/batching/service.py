@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sssd_chat.errors import UserError
-from sssd_chat.generation.batching.request import Progress, Request, Ticket
+from sssd_chat.generation.batching.request import Phase, Progress, Request, Ticket
 from sssd_chat.generation.batching.scheduler import Figures, Scheduler
 from sssd_chat.generation.loading import LoadedEngine, State
 
@@ -152,7 +152,12 @@ class EngineService:
             return self._scheduler.step()
         except Exception:
             log.exception("A step of the engine failed")
-            return self._scheduler.fail_live("Something went wrong while writing; see the log.")
+            sorry = "Something went wrong while writing; see the log."
+            reports = self._scheduler.fail_live(sorry)
+            told = {progress.ticket for progress in reports}
+            # What had ended in that step was not reported.
+            ended = [ticket for ticket in self._sinks if ticket.phase is Phase.FINISHED]
+            return reports + [Progress(t, error=sorry) for t in ended if t not in told]
 
     def _tell(self, progress: Progress) -> None:
         ticket = progress.ticket

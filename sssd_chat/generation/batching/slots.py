@@ -9,8 +9,8 @@ from sssd_chat.drafting import Drafter
 from sssd_chat.generation.answer import Conversation
 from sssd_chat.generation.target import State, VerifyingTarget
 
-_WORTH_SHARING = 8
-"""A text that shares fewer tokens is not given up for them while an empty place is left."""
+_WORTH_SHARING = 0.5
+"""A text of which a smaller part would stay is not given up while an empty place is left."""
 
 
 class Slots(Generic[State]):
@@ -47,11 +47,14 @@ class Slots(Generic[State]):
         shared = [_shared(each.state.tokens, text, most_shared) for each in self._free]
         best = max(range(len(shared)), key=shared.__getitem__, default=None)
         can_open = self._taken + len(self._free) <= self._most
-        if best is None or (shared[best] < _WORTH_SHARING and can_open):
+        if best is None or (can_open and not self._is_worth(best, shared[best])):
             return Conversation(self._target.open_sequence(), self._new_drafter())
         conversation = self._free.pop(best)
         self._target.rewind(conversation.state, shared[best])
         return conversation
+
+    def _is_worth(self, number: int, shared: int) -> bool:
+        return shared > _WORTH_SHARING * len(self._free[number].state.tokens)
 
     def give_back(self, conversation: Conversation[State]) -> None:
         """The place is free again; its text stays while there is room."""

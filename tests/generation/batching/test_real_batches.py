@@ -16,6 +16,7 @@ from sssd_chat.generation.comparison import Comparison, Positions, compared
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import GenerationSettings
 from sssd_chat.generation.loading import EngineSettings, LoadedEngine, State, load_engine
+from sssd_chat.llama.kv_cache import OFF, ON
 from sssd_chat.llama.sampler import SamplerSettings
 from tests.generation.toy import RandomDrafter
 from tests.tiny_models import Architecture, tiny_model
@@ -101,9 +102,13 @@ def together(
     return found, scheduler
 
 
-def run(models: Path, architecture: Architecture, asked: int, **options: Any) -> Figures:
+def run(
+    models: Path, architecture: Architecture, asked: int, flash: str = OFF, **options: Any
+) -> Figures:
     """Writes answers together; every one is that alone, and every cell and id comes back."""
-    loaded, single = load(models, architecture, **options), load(models, architecture)
+    # Flash attention rounds differently, so both sides use it or neither.
+    loaded = load(models, architecture, flash_attention=flash, **options)
+    single = load(models, architecture, flash_attention=flash)
     work = requests(loaded, asked)
     comparisons, scheduler = together(loaded, work, Alone(single, work))
     for comparison in comparisons:
@@ -141,5 +146,5 @@ def test_answers_that_lost_their_place_go_on_as_if_nothing_had_been(models: Path
 
 
 def test_many_sequences_share_the_few_ids_there_are(models: Path) -> None:
-    figures = run(models, Architecture.LLAMA, 42, sequences=40)
+    figures = run(models, Architecture.LLAMA, 42, ON, sequences=40)
     assert figures.accepted > 400

@@ -238,6 +238,19 @@ def test_what_prompts_begin_with_is_read_once() -> None:
     check_clean(engine, scheduler)
 
 
+def test_a_text_of_which_little_would_stay_is_kept_while_there_are_empty_places() -> None:
+    engine = make_engine(3)
+    scheduler = make_scheduler(engine)
+    short = GenerationSettings(max_tokens=2)
+    first = (*(1,) * 10, *(2,) * 60)
+    run(scheduler, [Request(first, short)])
+    run(scheduler, [Request((*(1,) * 10, *(3,) * 60), short)])
+    before = scheduler.figures().reused
+    run(scheduler, [Request((*first, 4), short)])
+    assert scheduler.figures().reused == before + 70
+    check_clean(engine, scheduler)
+
+
 def test_every_sequence_moves_in_every_step_and_requests_are_let_in_in_their_order() -> None:
     """However long the other prompts are."""
     engine = make_engine(3, context=1000, can_end=False)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from sssd_chat.errors import UserError
 from sssd_chat.generation.batching import EngineService, Progress, Request
+from sssd_chat.generation.batching.composing import Composer
 from sssd_chat.generation.engine import GenerationSettings, PromptTooLong
 from sssd_chat.generation.loading import EngineSettings, load_engine
 from sssd_chat.generation.statistics import StoppedBy
@@ -42,7 +44,7 @@ class Listener:
 
 
 @pytest.fixture
-def service(models) -> Iterator[EngineService]:
+def service(models: Path) -> Iterator[EngineService]:
     service = EngineService(
         load_engine(EngineSettings(tiny_model(models), 512, threads=1, sequences=4))
     )
@@ -95,6 +97,22 @@ def test_a_listener_that_fails_ends_its_own_request_alone(service: EngineService
     listener = Listener()
     service.submit(Request(prompt(2), SETTINGS), listener)
     assert listener.wait().finished is StoppedBy.LENGTH
+
+
+def test_a_step_that_breaks_is_told_to_everyone_and_the_engine_goes_on(
+    service: EngineService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listeners = [Listener() for _ in range(3)]
+    for number, listener in enumerate(listeners):
+        service.submit(Request(prompt(number)), listener)
+    assert listeners[0].began.wait(60)
+    monkeypatch.setattr(Composer, "compose", lambda *_: 1 / 0)
+    for listener in listeners:
+        assert "see the log" in str(listener.wait().error)
+    monkeypatch.undo()
+    again = Listener()
+    service.submit(Request(prompt(1), SETTINGS), again)
+    assert again.wait().finished is StoppedBy.LENGTH
 
 
 def test_what_cannot_be_written_is_refused_to_the_one_who_asked(service: EngineService) -> None:
