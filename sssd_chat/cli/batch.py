@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sssd_chat.conversation.completions.choice import Choice
 
 _MOST_CHOICES = 128
+_AHEAD = 4
+"""Requests that wait in the engine's queue, so that no place is empty while one is read."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -168,7 +170,8 @@ def _answer(
                 many.share(choice)
 
         batch = BatchRun(many.service, many.prompts, defaults, engine.path.stem, out, on_answer)
-        for tally in batch.run(read_lines(file), options.parallel, lambda: interrupt.came):
+        at_once = options.parallel + _AHEAD
+        for tally in batch.run(read_lines(file), at_once, lambda: interrupt.came):
             progress.show(tally)
         progress.finish(batch.tally)
     if len(out.done) == len(wanted):

@@ -100,7 +100,7 @@ class Desk:
     @property
     def is_well(self) -> bool:
         """Whether answers can be written."""
-        return self._service.is_alive
+        return self._service.is_open
 
     def check_model(self, name: str | None) -> None:
         """Raises RequestRefused when it is not the model that is served."""

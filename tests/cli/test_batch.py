@@ -73,17 +73,18 @@ def test_a_bad_line_costs_itself_alone(
     requests.write_bytes(
         b'{"prompt": "a", "max_tokens": 2}\n\n{"prompt": \n\xff\n'
         b'{"custom_id": "x", "url": "/v1/chat/completions", "body": {"messages": 3}}\n'
+        b'{"prompt": "a", "grammar": "no grammar"}\n'
         b'{"prompt": "' + b"a " * 3000 + b'"}\n{"prompt": "b", "max_tokens": 2}'
     )
     assert main(batch_arguments(chat_model, requests, out, "--ordered")) == 1
     found = answers(out)
-    assert [one["input"]["line"] for one in found] == [1, 3, 4, 5, 6, 7]  # type: ignore[index]
-    assert ["text" in one for one in found] == [True, False, False, False, False, True]
+    assert [one["input"]["line"] for one in found] == [1, 3, 4, 5, 6, 7, 8]  # type: ignore[index]
+    assert ["text" in one for one in found] == [True, *[False] * 5, True]
     assert found[3]["custom_id"] == "x"
     response = found[3]["response"]
     assert isinstance(response, dict) and response["status_code"] == 400
     assert response["body"]["error"]["param"] == "messages"
-    assert "4 requests could not be answered" in capsys.readouterr().err
+    assert "5 requests could not be answered" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

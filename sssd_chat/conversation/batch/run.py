@@ -97,17 +97,16 @@ class BatchRun:
     def run(
         self, lines: Iterable[Line], at_once: int, is_stopped: Callable[[], bool]
     ) -> Iterator[Tally]:
-        """Answers the lines that the file has no answer to, `at_once` of them at a time, and yields
-        whenever something came. Stopped, it gives up the answers that are being written. Raises
-        UserError when the answers cannot be written, and when the engine has failed."""
+        """Answers the lines that the file has no answer to, with `at_once` of them in the engine or
+        its queue, and yields whenever something came. Stopped, it gives up the answers that are
+        being written. Raises UserError when the answers cannot be written, and when the engine has
+        failed."""
         todo = (line for line in lines if line.id not in self._out.done)
         try:
             while not is_stopped():
                 self._fill(todo, at_once)
                 if not self._running:
                     return
-                if not self._service.is_alive:
-                    raise UserError("The engine has failed; the log has the details.")
                 self._take()
                 yield self.tally
         finally:
@@ -126,21 +125,32 @@ class BatchRun:
         try:
             request = read_request(line, self._defaults)
             prompts = self._prompts.prompts(request.asked)
+            reply = Reply.to(request.asked, self._model, self._prompts.piece_of)
+            choices = choices_for(prompts, isinstance(request.asked, ChatRequest))
+            running = _Running(line, request, reply, choices)
+            self._submit(running)
         except RequestRefused as refused:
             self._write_refusal(line, refused)
-            return
-        reply = Reply.to(request.asked, self._model, self._prompts.piece_of)
-        choices = choices_for(prompts, isinstance(request.asked, ChatRequest))
-        running = _Running(line, request, reply, choices)
-        self._running.append(running)
-        logprobs = request.asked.wanted.logprobs
-        for choice in choices:
-            running.handles.append(
-                self._service.submit(
-                    Request(choice.prompt.tokens, choice.prompt.settings, logprobs),
-                    functools.partial(self._on_progress, running, choice.index),
-                )
-            )
+        else:
+            self._running.append(running)
+
+    def _submit(self, running: _Running) -> None:
+        logprobs = running.request.asked.wanted.logprobs
+        for choice in running.choices:
+            request = Request(choice.prompt.tokens, choice.prompt.settings, logprobs)
+            sink = functools.partial(self._on_progress, running, choice.index)
+            try:
+                running.handles.append(self._service.submit(request, sink))
+            except UserError as error:
+                self._check_engine()
+                # What was not checked before is the grammar, the same for all choices.
+                raise RequestRefused(str(error), param="grammar", code="invalid_value") from error
+
+    def _check_engine(self) -> None:
+        """What an engine that fails leaves unanswered is no fault of the lines, which can be
+        answered another time."""
+        if not self._service.is_open:
+            raise UserError("The engine has failed; the log has the details.")
 
     def _on_progress(self, running: _Running, index: int, progress: Progress) -> None:
         # In the engine thread, which is not held up.
@@ -166,6 +176,7 @@ class BatchRun:
     def _finish(self, running: _Running) -> None:
         for choice in running.choices:
             if choice.error is not None:
+                self._check_engine()
                 self._write_refusal(running.line, failed_writing(choice.error))
                 return
         if not all(choice.is_complete for choice in running.choices):

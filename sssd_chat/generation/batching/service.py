@@ -87,6 +87,11 @@ class EngineService:
         return replace(self._figures, queued=self._figures.queued + waiting)
 
     @property
+    def is_open(self) -> bool:
+        """Whether requests are taken: not when it is closed or was, or when its thread failed."""
+        return not self._is_closing
+
+    @property
     def is_alive(self) -> bool:
         """Whether the engine's thread runs."""
         return self._thread.is_alive()

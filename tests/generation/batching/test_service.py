@@ -154,5 +154,6 @@ def test_nobody_waits_for_a_thread_that_failed(
     monkeypatch.setattr(service._scheduler, "figures", fail)
     for listener in listeners:
         assert "failed" in (listener.wait().error or "")
+        assert not service.is_open
     with pytest.raises(UserError):
         service.submit(Request(prompt(0), SETTINGS), Listener())
