@@ -18,6 +18,7 @@ from sssd_chat.llama.chat_ability import refuse_what_cannot_chat, refuse_what_ll
 from sssd_chat.llama.devices import has_gpu
 from sssd_chat.llama.gguf import GgufHeader, read_header
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
+from sssd_chat.llama.recurrent import recurrent_bytes
 from sssd_chat.llama.runtime import api, forget_log, recent_log
 from sssd_chat.llama.vocabulary import Vocabulary
 from sssd_chat.text import parameter_count
@@ -179,17 +180,23 @@ class Model:
         return context_length * cache_shape(self.header).token_bytes(cache)
 
     def check_context(
-        self, context_length: int, cells: int, cache: CacheSettings = USUAL_CACHE
+        self,
+        context_length: int,
+        cells: int,
+        cache: CacheSettings = USUAL_CACHE,
+        sequences: int = 1,
     ) -> None:
-        """Raises UserError when texts of `context_length` tokens, `cells` tokens in all, cannot be
-        had."""
+        """Raises UserError when `sequences` texts of `context_length` tokens, `cells` tokens in
+        all, cannot be had."""
         if context_length > self.trained_context > 0:
             raise UserError(
                 f"A context of {context_length} tokens is more than the {self.trained_context} "
                 f"that {self.path.name} was trained for: use --ctx {self.trained_context} or less."
             )
         if not self.on_gpu:
-            _check_memory(self.path, MemoryNeed(0, self.context_bytes(cells, cache)))
+            states = recurrent_bytes(self.header, sequences)
+            need = MemoryNeed(0, self.context_bytes(cells, cache) + states)
+            _check_memory(self.path, need)
 
 
 @contextlib.contextmanager

@@ -92,7 +92,7 @@ class Target:
         is_unified = model.can_roll_back and not settings.is_streamed
         most = self.cells if is_unified else self.cells // settings.sequences
         self.context_length = min(self.context_length, most)
-        model.check_context(self.context_length, self.cells, settings.cache)
+        model.check_context(self.context_length, self.cells, settings.cache, settings.sequences)
         self.max_sequences = settings.sequences
         """Texts that can be open at once."""
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)

@@ -10,7 +10,7 @@ from sssd_chat.llama.chat_ability import why_no_chat
 from sssd_chat.llama.gguf import GgufHeader
 from sssd_chat.llama.header_keys import HeaderKeys
 from sssd_chat.llama.kv_cache import USUAL_CACHE, CacheSettings, cache_shape
-from sssd_chat.llama.recurrent import shape_of, state_bytes, states_kept
+from sssd_chat.llama.recurrent import recurrent_bytes, shape_of
 from sssd_chat.llama.shape import DraftShape
 from sssd_chat.llama.working_memory import working_bytes
 
@@ -123,7 +123,7 @@ def describe(header: GgufHeader) -> ModelDescription:
         width=own.number("embedding_length"),
         key_numbers=sum(cache.keys),
         value_numbers=sum(cache.values),
-        state_bytes=(1 + states_kept(header, 1)) * state_bytes(header),
+        state_bytes=recurrent_bytes(header, 1),
         draft_shape=shape_of(header),
         licence=_licence(header),
         unsuitable=why_no_chat(header),

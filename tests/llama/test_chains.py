@@ -54,11 +54,14 @@ def test_random_chains_give_what_plain_decoding_gives(
 def test_chains_of_several_texts_in_one_batch(
     load_tiny: LoadTiny, architecture: Architecture
 ) -> None:
-    """Of different lengths, accepted differently, with one text that sits a step out."""
-    loaded = load_tiny(architecture, 512, sequences=3)
+    """Of different lengths, accepted differently, with texts that sit a step out, and one that is
+    read meanwhile."""
+    loaded = load_tiny(architecture, 512, sequences=4)
     target = loaded.target
     most, vocabulary = target.max_draft, loaded.model.vocabulary.size
     rng = random.Random(11)
+    read, reading = [rng.randrange(3, vocabulary) for _ in range(120)], target.open_sequence()
+    read_logits: list[np.ndarray] = []
     sequences = [target.open_sequence() for _ in range(3)]
     prompts = [[rng.randrange(3, vocabulary) for _ in range(n)] for n in (3, 17, 40)]
     alone = [plain_run(target, sequences[0], prompt, 160) for prompt in prompts]
@@ -76,13 +79,23 @@ def test_chains_of_several_texts_in_one_batch(
             n: random_chain(rng, rng.randrange(most + 1), vocabulary, alone[n][0][done[n] :][:12])
             for n in live
         }
-        target.verify([(sequences[n], alone[n][0][done[n] - 1], trees[n]) for n in live])
+        start = len(reading.tokens)
+        part = read[start : start + rng.randrange(1, 20)]
+        ends = start + len(part) == len(read)
+        items = [(sequences[n], alone[n][0][done[n] - 1], trees[n]) for n in live]
+        target.verify(items, reads=[(reading, part, ends)] if part else [])
+        if ends and part:
+            read_logits.append(target.logits(reading).copy())
         paths = {n: walk(trees[n], alone[n][0][done[n] :][:12]) for n in live}
         for n in live:
             differences += distances(target, sequences[n], paths[n], alone[n][1][done[n] :])
         for n in live:
             target.commit(sequences[n], paths[n])
             done[n] += 1 + len(paths[n])
+    target.prefill(reading, read[:50])
+    target.prefill(reading, read)
+    differences += distances(target, reading, [], read_logits)
+    assert len(read_logits) == 1
     check_rounding(differences, architecture)
 
 
