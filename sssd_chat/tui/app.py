@@ -25,7 +25,7 @@ from sssd_chat.text import for_display
 from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
 from sssd_chat.tui.attention import run_command, sign_for, title_sequence
 from sssd_chat.tui.keymap import keymap_of
-from sssd_chat.tui.messages import AnswerFinished, ModelChosen
+from sssd_chat.tui.messages import AnswerFinished, ModelChosen, SettingsChanged
 from sssd_chat.tui.screens.action_screen import ActionScreen, bind
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
@@ -59,6 +59,7 @@ class ChatApp(App[None]):
         self._backend = backend
         self._problem = problem
         self._config = config or Config()
+        self._keeps_chats = self._config.history.keep
         self._places = places
         self.chosen_model = ""
         """The file that was chosen where there was no model; empty when none was."""
@@ -126,15 +127,11 @@ class ChatApp(App[None]):
 
     # Settings
 
-    @property
-    def config(self) -> Config:
-        """The settings as they are now."""
-        return self._config
-
-    def follow(self, config: Config) -> None:
+    @on(SettingsChanged)
+    def _follow(self, event: SettingsChanged) -> None:
         """Takes over what of changed settings counts at once."""
-        self._config = config
-        self._choose_theme(config.screen.theme)
+        self._config = event.config
+        self._choose_theme(event.config.screen.theme)
 
     def _choose_theme(self, name: str) -> list[str]:
         """Takes the theme, or says that there is none of the name."""
@@ -191,7 +188,7 @@ class ChatApp(App[None]):
         if isinstance(self.screen, ConfirmScreen) or not self._is_answering():
             self.exit()
             return
-        kept = " What is written of it is kept." if self._config.history.keep else ""
+        kept = " What is written of it is kept." if self._keeps_chats else ""
         question = f"An answer is being written. Stop it and leave?{kept}"
         self.push_screen(ConfirmScreen(question, "Leave"), self._leave_if)
 

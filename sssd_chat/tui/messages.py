@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from sssd_chat.config import Config
 from sssd_chat.tui.actions import Action
 from sssd_chat.tui.said import Said
 
@@ -89,3 +90,10 @@ class ModelChosen(Message):
     """The user chose the first model."""
 
     path: str
+
+
+@dataclass
+class SettingsChanged(Message):
+    """The user changed the settings file."""
+
+    config: Config

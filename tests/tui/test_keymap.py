@@ -99,7 +99,7 @@ async def test_the_users_keys_count_everywhere() -> None:
         assert shows(pilot, "f12")
         await pilot.press("f11")
         await wait_until(pilot, lambda: not isinstance(app.screen, HelpScreen))
-        await pilot.press("f10")
+        await pilot.press("f10", "f10")
     assert app.return_code == 0
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from sssd_chat import paths
 from sssd_chat.conversation.events import TokensCounted
 from sssd_chat.conversation.services import Services
 from sssd_chat.tui.app import ChatApp
@@ -117,3 +119,37 @@ def test_first_run(
         await pilot.pause(0.2)
 
     assert snap_compare(app, terminal_size=size, run_before=first)
+
+
+@EVERY_SIZE
+@EVERY_THEME
+def test_settings(
+    snap_compare: Compare,
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    theme: str,
+    size: tuple[int, int],
+) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sssd_chat.tui.screens.settings._short", lambda path: "~/config.toml")
+    file = paths.config_file()
+    file.parent.mkdir(parents=True)
+    file.write_text("[answer]\nsystem = 'You are terse.'\ntemperature = 0.2\n")
+    backend = FakeBackend()
+    app = ChatApp(backend)
+
+    async def settings(pilot: Pilot[None]) -> None:
+        _dress(app, theme, monkeypatch)
+        await _ready(pilot, backend)
+        await pilot.press("f5")
+        await wait_until(pilot, lambda: shows(pilot, "~/config.toml"))
+        await pilot.press(*["down"] * 12, "enter")
+        field = app.screen.query_one("#value", Input)
+        field.cursor_blink = False
+        field.value = "hot"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: shows(pilot, "✖"))
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=size, run_before=settings)

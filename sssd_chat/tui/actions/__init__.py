@@ -9,7 +9,7 @@ from sssd_chat.tui.actions.chat import (
     FIXED_KEYS,
     PROMPT_ACTIONS,
 )
-from sssd_chat.tui.actions.dialogs import FIRST_RUN_ACTIONS
+from sssd_chat.tui.actions.dialogs import FIRST_RUN_ACTIONS, SETTINGS_ACTIONS
 from sssd_chat.tui.actions.lists import (
     CHATS_ACTIONS,
     DATASTORE_ACTIONS,
@@ -32,6 +32,7 @@ __all__ = [
     "MESSAGE_ACTIONS",
     "MODELS_ACTIONS",
     "PROMPT_ACTIONS",
+    "SETTINGS_ACTIONS",
     "TYPING",
     "Action",
     "Completes",
@@ -48,6 +49,7 @@ ALL_ACTIONS = (
     *MODELS_ACTIONS,
     *DATASTORE_ACTIONS,
     *IMPORT_ACTIONS,
+    *SETTINGS_ACTIONS,
     *FIRST_RUN_ACTIONS,
     *EVERYWHERE_ACTIONS,
 )

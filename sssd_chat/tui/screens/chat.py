@@ -212,6 +212,12 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
         await self._transcript.mount(Welcome(self._state))
         self.show_state()
 
+    def action_open_settings(self) -> None:
+        """Shows every setting, to be changed."""
+        from sssd_chat.tui.screens.settings import SettingsScreen
+
+        self.app.push_screen(SettingsScreen())
+
     def action_toggle_drafts(self) -> None:
         """Switches drafts on or off."""
         if self._state.drafting is Drafting.IMPOSSIBLE:
