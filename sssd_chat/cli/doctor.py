@@ -136,7 +136,7 @@ def _model(model: ModelReport | None) -> _Lines:
     quantization = told.quantization or "unknown quantization"
     yield (
         "kind",
-        f"{told.architecture}, {parameter_count(told.parameters)} parameters, {quantization}",
+        f"{told.architecture}, {parameter_count(told.parameters or 0)} parameters, {quantization}",
     )
     yield "size", f"{_bytes(told.bytes)}"
     if model.read_bandwidth is not None:

@@ -71,7 +71,7 @@ def _choice(model: FoundModel, chosen: Path) -> ModelChoice:
     return ModelChoice(
         str(model.path),
         model.name,
-        f"{told.architecture} {parameter_count(told.parameters)}" if told else "",
+        _kind(told) if told else "",
         model.bytes,
         (told.quantization or "") if told else "",
         (told.trained_context or 0) if told else 0,
@@ -80,6 +80,11 @@ def _choice(model: FoundModel, chosen: Path) -> ModelChoice:
         model.path == chosen,
         (told.licence or "") if told else "",
     )
+
+
+def _kind(told: ModelDescription) -> str:
+    size = "" if told.parameters is None else f" {parameter_count(told.parameters)}"
+    return f"{told.architecture}{size}"
 
 
 def _batches_well(told: ModelDescription) -> str:

@@ -88,6 +88,12 @@ def _list(options: argparse.Namespace) -> int:
     for model in found:
         if model.problem is not None:
             _say(f"{_shown(model.problem)} ({model.place})")
+    unread = sum(model.description is None or not model.description.is_whole for model in usable)
+    if unread:
+        _say(
+            f"{unread} of these files were not read to their end yet, so their parameters are not "
+            "known, and broken ones may be among them; the next list goes on with them."
+        )
     if not usable:
         _say("there is no model yet; `sssd-chat models pull OWNER/NAME` fetches one.")
     return 0
@@ -98,7 +104,7 @@ def _row(model: FoundModel) -> list[str]:
     assert told is not None
     return [
         _shown(model.name),
-        parameter_count(told.parameters),
+        "–" if told.parameters is None else parameter_count(told.parameters),
         told.quantization or "–",
         _size(model.bytes),
         figure(told.trained_context, ",d"),
@@ -146,7 +152,7 @@ def _lines(
         ("place", model.place or "–"),
         ("repository", model.repository or "–"),
         ("architecture", told.architecture),
-        ("parameters", parameter_count(told.parameters) + experts),
+        ("parameters", parameter_count(told.parameters or 0) + experts),
         ("quantization", told.quantization or "–"),
         ("size", _size(model.bytes) + parts),
         ("vocabulary", f"{figure(told.vocabulary_size, ',d')} tokens ({told.tokenizer or '–'})"),
@@ -233,14 +239,13 @@ def _folders() -> list[Path]:
 
 def _chosen(argument: str) -> FoundModel:
     """The model that NAME|PATH names. Raises UserError when it cannot be used."""
-    from sssd_chat.models.finding import find_at, find_models
+    from sssd_chat.models.finding import completed, find_at, find_models
     from sssd_chat.models.resolve import resolve_model
 
     folders = _folders()
     path = resolve_model(argument, folders)
-    # By now its header is in the cache, so this is quick.
     known = [model for model in find_models(folders) if model.path == path]
-    model = known[0] if known else find_at(path)
+    model = completed(known[0]) if known else find_at(path)
     if model.problem is not None:
         raise UserError(model.problem)
     return model

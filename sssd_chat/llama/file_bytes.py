@@ -14,10 +14,12 @@ _BLOCK = 1 << 18
 class FileBytes:
     """An open file, for reading here and there. For one thread."""
 
-    __slots__ = ("_block", "_file", "_size", "_start")
+    __slots__ = ("_at_once", "_block", "_file", "_size", "_start")
 
-    def __init__(self, file: FileIO, size: int) -> None:
-        """`file` is open and not buffered; `size` is that of its content in bytes."""
+    def __init__(self, file: FileIO, size: int, at_once: int = _BLOCK) -> None:
+        """`file` is open and not buffered; `size` is that of its content in bytes, `at_once` the
+        bytes of a block."""
+        self._at_once = at_once
         self._file = file
         self._size = size
         self._block = b""
@@ -33,7 +35,9 @@ class FileBytes:
         EOFError when the file has become shorter."""
         first = start - self._start
         if first < 0 or end > self._start + len(self._block):
-            self._block = self._read(start, max(end - start, min(_BLOCK, self._size - start)))
+            self._block = self._read(
+                start, max(end - start, min(self._at_once, self._size - start))
+            )
             self._start, first = start, 0
         return self._block[first : first + end - start]
 

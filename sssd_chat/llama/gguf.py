@@ -9,6 +9,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 
 from sssd_chat.errors import UserError
@@ -63,6 +64,9 @@ _QUANTIZATIONS = {
     41: "Q2_0",
 }
 _GUESSED = 1024
+_TOKENS = "tokenizer.ggml.tokens"
+_BEGINNING = 1 << 15
+"""Bytes in which all keys before the vocabulary mostly are."""
 
 
 class ModelFileError(UserError):
@@ -96,6 +100,9 @@ class GgufHeader:
     tensor_bytes: Mapping[str, int] = field(default_factory=dict)
     """Bytes of each block ("blk.7") and of each tensor outside of one ("token_embd"); empty where
     they are not known."""
+    is_whole: bool = True
+    """Whether all of it was read. Of a beginning, the parameters and the bytes of tensors are not
+    known, nor all keys."""
 
     @property
     def name(self) -> str:
@@ -111,7 +118,7 @@ class GgufHeader:
     @property
     def vocabulary_size(self) -> int | None:
         """Tokens in the vocabulary."""
-        return self.array_lengths.get("tokenizer.ggml.tokens")
+        return self.array_lengths.get(_TOKENS)
 
     @property
     def quantization(self) -> str | None:
@@ -134,9 +141,7 @@ def read_header(path: Path) -> GgufHeader:
     """
     contents = _read_contents(path)
     others = [_read_contents(part) for part in _other_parts(path, contents)]
-    architecture = contents.metadata.get("general.architecture")
-    if not isinstance(architecture, str) or not architecture:
-        raise ModelFileError(f"{path} does not say which architecture it is; it is not a model.")
+    architecture = _architecture(path, contents)
     tensor_count = sum(part.tensor_count for part in (contents, *others))
     if not tensor_count:
         what = "a vocabulary, but " if "tokenizer.ggml.tokens" in contents.array_lengths else ""
@@ -156,6 +161,41 @@ def read_header(path: Path) -> GgufHeader:
     )
 
 
+def read_beginning(path: Path) -> GgufHeader:
+    """The header of a model file up to its vocabulary, which is most of it: read in a moment.
+    Whether the file is whole is not known then, nor whether its other parts are.
+
+    Raises ModelFileError with a sentence that says what is wrong with the file.
+    """
+    contents = _read_contents(path, whole=False)
+    architecture = _architecture(path, contents)
+    needed = (_TOKENS in contents.array_lengths, f"{architecture}.block_count" in contents.metadata)
+    if contents.is_whole or not all(needed):
+        # Written by another program: what matters may come after the first list.
+        return read_header(path)
+    others = list(_other_parts(path, contents))
+    return GgufHeader(
+        path=path,
+        architecture=architecture,
+        metadata=contents.metadata,
+        array_lengths=contents.array_lengths,
+        tensor_count=contents.tensor_count,
+        parameter_count=0,
+        file_bytes=contents.file_bytes,
+        expected_bytes=contents.file_bytes,
+        model_bytes=contents.file_bytes + sum(part.stat().st_size for part in others),
+        parts=1 + len(others),
+        is_whole=False,
+    )
+
+
+def _architecture(path: Path, contents: Contents) -> str:
+    architecture = contents.metadata.get("general.architecture")
+    if not isinstance(architecture, str) or not architecture:
+        raise ModelFileError(f"{path} does not say which architecture it is; it is not a model.")
+    return architecture
+
+
 def _together(parts: list[dict[str, int]]) -> dict[str, int]:
     """The bytes of all files together; empty when those of one are not known."""
     found: dict[str, int] = {}
@@ -165,7 +205,7 @@ def _together(parts: list[dict[str, int]]) -> dict[str, int]:
     return found if all(parts) else {}
 
 
-def _read_contents(path: Path) -> Contents:
+def _read_contents(path: Path, whole: bool = True) -> Contents:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -176,13 +216,17 @@ def _read_contents(path: Path) -> Contents:
             raise ModelFileError(f"{path} is empty; download it again.")
         # Not buffered: blocks are read here and there.
         with path.open("rb", 0) as file:
-            return _parse(path, FileBytes(file, status.st_size))
+            return _parse(path, _bytes_of(file, status.st_size, whole), whole)
     except FileNotFoundError:
         raise ModelFileError(f"There is no file {path}; check the path.") from None
     except (OSError, ValueError) as error:
         # ValueError is a path with a NUL inside.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ModelFileError(f"{path} cannot be read: {reason.lower()}.") from error
+
+
+def _bytes_of(file: FileIO, size: int, whole: bool) -> FileBytes:
+    return FileBytes(file, size) if whole else FileBytes(file, size, _BEGINNING)
 
 
 def _about_folder(path: Path) -> str:
@@ -193,13 +237,13 @@ def _about_folder(path: Path) -> str:
     return f"{path} is a folder; give the path of a model in it: {shown}."
 
 
-def _parse(path: Path, data: FileBytes) -> Contents:
+def _parse(path: Path, data: FileBytes, whole: bool) -> Contents:
     try:
         start = data.between(0, min(24, len(data)))
         if start[: len(MAGIC)] != MAGIC[: len(start)]:
             raise ModelFileError(f"{path} is not a GGUF file: it starts with {_printable(start)}.")
         _check_version(path, read_version(data))
-        contents = read_contents(data)
+        contents = read_contents(data, whole)
     except DamagedError as damage:
         raise ModelFileError(
             f"{path} is damaged: in its header, {damage}; download it again."

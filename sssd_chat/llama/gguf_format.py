@@ -114,6 +114,10 @@ class CutShortError(Exception):
     """The file ends inside its header."""
 
 
+class _LongList(Exception):
+    """A list of texts was reached that is not to be gone past."""
+
+
 @dataclass(slots=True)
 class Contents:
     """What one file holds, before it is known whether it is a whole model."""
@@ -124,6 +128,8 @@ class Contents:
     parameter_count: int = 0
     file_bytes: int = 0
     expected_bytes: int = 0
+    is_whole: bool = True
+    """Whether all of it was read; without, tensors and what they say are missing, and keys."""
     tensor_bytes: dict[str, int] = field(default_factory=dict)
     """Bytes of each block ("blk.7") and of each tensor outside of one ("token_embd"); empty when a
     tensor is of a type that is not known here."""
@@ -134,15 +140,21 @@ def read_version(data: FileBytes) -> int:
     return _Cursor(data, len(MAGIC)).u32()
 
 
-def read_contents(data: FileBytes) -> Contents:
-    """Read a header of a version in VERSIONS. Raises DamagedError and CutShortError."""
+def read_contents(data: FileBytes, whole: bool = True) -> Contents:
+    """Read a header of a version in VERSIONS, or, unless `whole`, up to its first long list of
+    texts: to go past a vocabulary takes all but a little of the time. Raises DamagedError and
+    CutShortError."""
     cursor = _Cursor(data, len(MAGIC) + 4)
     contents = Contents(file_bytes=len(data))
     tensor_count, key_count = cursor.u64(), cursor.u64()
     if tensor_count > _MOST_TENSORS or key_count > _MOST_KEYS:
         raise DamagedError(f"it announces {tensor_count:,} tensors and {key_count:,} keys")
-    for _ in range(key_count):
-        _read_key(cursor, contents)
+    try:
+        for _ in range(key_count):
+            _read_key(cursor, contents, whole)
+    except _LongList:
+        contents.tensor_count, contents.is_whole = tensor_count, False
+        return contents
     _read_tensors(cursor, contents, tensor_count)
     return contents
 
@@ -262,7 +274,7 @@ class _Cursor:
         self.skip(position - self.position)
 
 
-def _read_key(cursor: _Cursor, contents: Contents) -> None:
+def _read_key(cursor: _Cursor, contents: Contents, whole: bool) -> None:
     key = cursor.name()
     kind = cursor.u32()
     if key in contents.metadata or key in contents.array_lengths:
@@ -273,6 +285,8 @@ def _read_key(cursor: _Cursor, contents: Contents) -> None:
     elif kind == _ARRAY_TYPE:
         kind, count = cursor.u32(), cursor.u64()
         contents.array_lengths[key] = count
+        if kind == _TEXT_TYPE and count > KEPT_TEXTS and not whole:
+            raise _LongList
         value = _read_array(cursor, key, kind, count)
     else:
         value = cursor.numbers(_number_code(key, kind), 1)[0]

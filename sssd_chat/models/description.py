@@ -38,8 +38,8 @@ class ModelDescription:
     title: str | None
     """The name that the file gives its model."""
     architecture: str
-    parameters: int
-    """Numbers in all tensors."""
+    parameters: int | None
+    """Numbers in all tensors; None where the header was not read to its end."""
     experts: int
     """Experts of each layer; 0 without a mixture of experts."""
     experts_used: int
@@ -51,8 +51,8 @@ class ModelDescription:
     vocabulary_size: int | None
     trained_context: int | None
     """In tokens."""
-    has_template: bool
-    """Whether the file holds a chat template."""
+    has_template: bool | None
+    """Whether the file holds a chat template; None where that was not read."""
     bytes: int
     """Of all its files."""
     parts: int
@@ -89,6 +89,19 @@ class ModelDescription:
         cache = context * a_token + self.state_bytes
         return MemoryEstimate(self.bytes, cache, work)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the header was read, and the file is known to be whole."""
+        return self.parameters is not None
+
+    def is_like(self, other: ModelDescription) -> bool:
+        """Whether both may be of the same model: what the beginning of a header says."""
+        own, others = (
+            (one.title, one.architecture, one.vocabulary_size, one.layers, one.width)
+            for one in (self, other)
+        )
+        return own == others
+
     def as_json(self) -> dict[str, Any]:
         """All fields by name."""
         return asdict(self)
@@ -105,17 +118,18 @@ def describe(header: GgufHeader) -> ModelDescription:
     """The description of a model whose header was read."""
     own = HeaderKeys(header)
     cache = cache_shape(header)
+    has_template = "tokenizer.chat_template" in header.metadata
     return ModelDescription(
         title=_text(header, "general.name"),
         architecture=header.architecture,
-        parameters=header.parameter_count,
+        parameters=header.parameter_count if header.is_whole else None,
         experts=own.number("expert_count"),
         experts_used=own.number("expert_used_count"),
         quantization=header.quantization,
         tokenizer=_tokenizer(header),
         vocabulary_size=header.vocabulary_size,
         trained_context=header.context_length,
-        has_template="tokenizer.chat_template" in header.metadata,
+        has_template=has_template if header.is_whole or has_template else None,
         bytes=header.model_bytes,
         parts=header.parts,
         layers=own.number("block_count"),

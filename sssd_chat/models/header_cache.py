@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from sssd_chat.files import write_atomically
-from sssd_chat.llama.gguf import ModelFileError, read_header
+from sssd_chat.llama.gguf import ModelFileError, read_beginning, read_header
 from sssd_chat.models.description import ModelDescription, describe
 
-_VERSION = 3
+_VERSION = 4
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Name, size in bytes and time of change (ns) of each file of a model."""
@@ -27,6 +27,11 @@ class Reading:
     description: ModelDescription | None
     problem: str | None
     """A sentence that names the file without its folder."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is nothing more to read."""
+        return self.description is None or self.description.is_whole
 
 
 class HeaderCache:
@@ -41,18 +46,23 @@ class HeaderCache:
         self._known = _load(file) if file is not None else {}
         self._used: dict[str, dict[str, Any]] = {}
         self._is_new = False
+        self.reads = 0
+        """Headers that were read, rather than known."""
 
-    def read(self, path: Path, stamp: Stamp) -> Reading:
-        """What the header of the model says whose first file is `path`."""
+    def read(self, path: Path, stamp: Stamp, whole: bool = True) -> Reading:
+        """What the header of the model says whose first file is `path`; unless it has to be
+        `whole`, a new file is read up to its vocabulary alone."""
         key = str(path)
         files = [list(one) for one in stamp]
         known = self._known.get(key)
         if known is not None and known.get("files") == files:
             with contextlib.suppress(KeyError, TypeError, ValueError):
                 reading = _as_reading(known)
-                self._used[key] = dict(known)
-                return reading
-        reading = _read(path)
+                if reading.is_whole or not whole:
+                    self._used[key] = dict(known)
+                    return reading
+        reading = _read(path, whole)
+        self.reads += 1
         description = reading.description
         self._used[key] = {
             "files": files,
@@ -72,9 +82,9 @@ class HeaderCache:
             write_atomically(self._file, json.dumps(content).encode())
 
 
-def _read(path: Path) -> Reading:
+def _read(path: Path, whole: bool) -> Reading:
     try:
-        return Reading(describe(read_header(path)), None)
+        return Reading(describe(read_header(path) if whole else read_beginning(path)), None)
     except ModelFileError as error:
         return Reading(None, str(error).replace(str(path.parent / "_")[:-1], ""))
 

@@ -83,7 +83,7 @@ def offers(files: Sequence[RemoteFile]) -> list[Offer]:
         if file.name.lower().endswith(".gguf") and not _NO_MODEL.search(file.name):
             groups.setdefault(_PART.sub("", file.name), []).append(file)
     return [
-        Offer(tuple(group), _quantization(group[0].name))
+        Offer(tuple(group), quantization_in(group[0].name))
         for group in groups.values()
         if _is_whole(group)
     ]
@@ -147,7 +147,8 @@ def _listed(available: Sequence[Offer]) -> str:
     return ", ".join(sorted({offer.label for offer in available}))
 
 
-def _quantization(name: str) -> str | None:
+def quantization_in(name: str) -> str | None:
+    """The quantization that the name of a file tells; None where it tells none."""
     labels: list[str] = _LABEL.findall(PurePosixPath(name).name) or _LABEL.findall(name)
     return labels[-1].upper() if labels else None
 

@@ -125,7 +125,8 @@ def _same(one: FoundModel, other: FoundModel) -> bool:
         one.description is not None
         and one.name.casefold() == other.name.casefold()
         and one.bytes == other.bytes
-        and one.description == other.description
+        and other.description is not None
+        and one.description.is_like(other.description)
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sssd_chat.llama import gguf_format
-from sssd_chat.llama.gguf import GgufHeader, ModelFileError, read_header
+from sssd_chat.llama.gguf import GgufHeader, ModelFileError, read_beginning, read_header
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model, vocabulary
 
 SLOW = 10.0
@@ -444,3 +444,37 @@ def test_impossible_number_of_parts_is_told_at_once(path: Path) -> None:
     start = time.process_time()
     assert "is missing" in complaint_about(part, file_of((ARCHITECTURE, count)))
     assert time.process_time() - start < SLOW
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_a_beginning_says_what_the_whole_header_says(
+    tmp_path: Path, architecture: Architecture
+) -> None:
+    path = tiny_model(tmp_path, architecture, chat_template=CHATML_TEMPLATE)
+    whole, beginning = read_header(path), read_beginning(path)
+    # In these files, what the model is comes after the vocabulary: they are read to the end.
+    assert beginning == whole and whole.is_whole
+
+
+def test_a_beginning_ends_at_the_vocabulary(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    blocks = number_key("llama.block_count", 2)
+    tokens = texts_key("tokenizer.ggml.tokens", [b"x"] * 100)
+    path.write_bytes(file_of([ARCHITECTURE, blocks, tokens, number_key("late", 1)]))
+    whole, beginning = read_header(path), read_beginning(path)
+    assert not beginning.is_whole and beginning.vocabulary_size == 100
+    assert beginning.metadata == {k: v for k, v in whole.metadata.items() if k != "late"}
+    assert beginning.model_bytes == whole.model_bytes == path.stat().st_size
+    assert beginning.tensor_count == whole.tensor_count == 1
+    # What is wrong before the vocabulary is noticed, and what comes after it is not looked at.
+    contents = path.read_bytes()
+    path.write_bytes(contents[:-32])
+    assert read_beginning(path).file_bytes == len(contents) - 32
+    with pytest.raises(ModelFileError, match="incomplete"):
+        read_header(path)
+    path.write_bytes(contents[:40])
+    with pytest.raises(ModelFileError, match="incomplete"):
+        read_beginning(path)
+    other = texts_key("general.languages", [b"x"] * 100)
+    path.write_bytes(file_of([ARCHITECTURE, blocks, other, tokens]))
+    assert read_beginning(path).is_whole

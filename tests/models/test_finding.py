@@ -11,7 +11,7 @@ import pytest
 
 from sssd_chat import paths
 from sssd_chat.models import header_cache
-from sssd_chat.models.finding import FoundModel, find_at, find_models
+from sssd_chat.models.finding import FoundModel, completed, find_at, find_models
 from tests.models.conftest import PutModel, put_in_hub, put_in_ollama
 from tests.tiny_models import tiny_model
 
@@ -252,6 +252,58 @@ def test_hundreds_of_files_are_listed_at_once_and_read_once(
     for damage in (b"", b"[]", b"[" * 100_000, b'{"version": 1, "models": {"x": 3}}', b"\xff"):
         paths.model_headers_file().write_bytes(damage)
         assert len(find_models([folder])) == 400
+
+
+def with_vocabulary(path: Path, name: str, tokens: int = 3000) -> bytes:
+    """A file in the order of usual ones: what the model is, its vocabulary, how it is stored."""
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name(name)
+    writer.add_block_count(2)
+    writer.add_context_length(100)
+    writer.add_token_list([f"token {number}" for number in range(tokens)])
+    writer.add_chat_template("{{ messages }}")
+    writer.add_file_type(15)
+    writer.add_tensor("w", np.zeros(8, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path.read_bytes()
+
+
+def test_a_hasty_search_reads_no_vocabularies_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    for number in range(9):
+        contents = with_vocabulary(folder / f"Model-{number}-Q4_K_M.gguf", f"Model {number}")
+    (folder / "Model-9-Q8_0.gguf").write_bytes(contents[:-1])
+
+    def unread(patience: float) -> list[str]:
+        models = find_models([folder], patience)
+        assert len(models) == 10
+        for model in models:
+            told = model.description
+            if told is not None and not told.is_whole:
+                # What matters for a choice is known all the same.
+                assert (told.parameters, told.has_template) == (None, None)
+                assert told.vocabulary_size == 3000 and told.trained_context == 100
+                assert told.quantization == model.name[-len(told.quantization) :]
+                assert told.title.startswith("Model ")
+        return [m.name[6] for m in models if m.description and not m.description.is_whole]
+
+    assert unread(0.0) == list("456789")
+    assert unread(0.0) == list("89")
+    assert unread(0.0) == []
+    *whole, cut = find_models([folder])
+    assert "incomplete" in cut.problem
+    for model in whole:
+        assert completed(model) is model
+        assert model.description.parameters == 8 and model.description.has_template
+        assert model.description.quantization == "Q4_K_M"
+    # A file that was cut short is not taken for a whole one when it is chosen.
+    paths.model_headers_file().unlink()
+    hasty = find_models([folder], 0.0)[-1]
+    assert hasty.problem is None and "incomplete" in completed(hasty).problem
 
 
 def test_the_headers_of_files_that_are_gone_are_forgotten(tmp_path: Path, put: PutModel) -> None:
