@@ -156,3 +156,12 @@ def test_a_chat_that_there_is_not_is_told_before_anything_opens() -> None:
         )
     finally:
         terminal.close()
+
+
+def test_a_cache_that_cannot_be_had_is_told_before_anything_opens(models: Path) -> None:
+    terminal = Terminal(["--model", str(tiny_model(models)), "--cache-type-k", "q8_0"])
+    try:
+        assert terminal.exit_code() == 2
+        assert "attention heads of 16 numbers" in terminal.text
+    finally:
+        terminal.close()

@@ -58,7 +58,8 @@ def run(arguments: Sequence[str]) -> int:
     choices = ModelChoices(options, config)
     services = Services(models=choices)
     try:
-        shared.model_path(options, config)
+        path = shared.model_path(options, config)
+        shared.check_cache_options(path, options, config)
     except NoModel as error:
         options.model = run_without_model(str(error), config, services, _places(config))
         if not options.model:

@@ -280,6 +280,17 @@ def cache_settings(options: argparse.Namespace, config: Config) -> CacheSettings
     )
 
 
+def check_cache_options(path: Path, options: argparse.Namespace, config: Config) -> None:
+    """Raises UserError when the model cannot have the KV cache that was asked for. Where none was,
+    nothing is imported or read."""
+    asked = (options.cache_type_k, options.cache_type_v, config.model.cache_type_k)
+    if any((*asked, config.model.cache_type_v)):
+        from sssd_chat.llama.gguf import read_header
+        from sssd_chat.llama.kv_cache import check_cache
+
+        check_cache(read_header(path), cache_settings(options, config))
+
+
 def learning_settings(options: argparse.Namespace, config: Config) -> LearningSettings:
     """The datastore's options as a chat takes them."""
     from sssd_chat import paths

