@@ -97,7 +97,7 @@ def test_a_second_signal_ends_it_at_once(endless_model: Path, tmp_path: Path) ->
         asking = start(lambda: ignoring_errors(lambda: ask(running, chat(4000, n=4))))
         wait_until_writing(running)
         running.process.send_signal(signal.SIGINT)
-        with pytest.raises(httpx.ConnectError):
+        with pytest.raises(httpx.TransportError):
             while True:
                 running.figures()
         assert running.stop(signal.SIGINT) == 130
