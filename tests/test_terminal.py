@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -165,3 +166,50 @@ def test_a_cache_that_cannot_be_had_is_told_before_anything_opens(models: Path) 
         assert "attention heads of 16 numbers" in terminal.text
     finally:
         terminal.close()
+
+
+F9 = "\x1b[20~"
+ESCAPE = "\x1b"
+
+
+def test_stopping_leaving_and_coming_back(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import sys\nfile = sys.argv[-1]\n"
+        "text = open(file).read()\nprint('in the editor')\n"
+        "open(file, 'w').write(text.replace('half', 'whole') + '\\n')\n"
+    )
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {editor}")
+    model = tiny_model(models, chat_template=CHATML_TEMPLATE)
+    words = ["--model", str(model), "--threads", "1", "--ctx", "4096"]
+    terminal = Terminal(words)
+    try:
+        terminal.wait_for("Ask something")
+        terminal.type("remember me\r")
+        terminal.wait_for("writing")
+        terminal.type(CTRL_Q)
+        terminal.wait_for("Stop it and leave?")
+        terminal.type("n")
+        terminal.type(ESCAPE)
+        terminal.wait_for("stopped")
+        terminal.type("half a thought")
+        terminal.wait_for("tokens")
+        terminal.type(CTRL_Q)
+        assert terminal.exit_code() == 0
+    finally:
+        terminal.close()
+    question, answer = kept()
+    assert (question.text, answer.status) == ("remember me", "stopped")
+    again = Terminal([*words, "--continue"])
+    try:
+        again.wait_for("remember me")
+        assert "half a thought" in again.text
+        again.type(F9)
+        again.wait_for("in the editor")
+        again.wait_for("whole a thought")
+        again.type(CTRL_Q)
+        assert again.exit_code() == 0
+    finally:
+        again.close()
