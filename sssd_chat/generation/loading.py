@@ -23,7 +23,7 @@ from sssd_chat.llama.kv_cache import AUTO, MANY_TEXTS, USUAL_TYPE, CacheSettings
 from sssd_chat.llama.model import ALL_LAYERS, LoadCancelled, Model, Progress
 from sssd_chat.llama.runtime import build_features, physical_cores
 from sssd_chat.llama.sequence import TargetSequence
-from sssd_chat.llama.target import Target
+from sssd_chat.llama.target import STREAMS_FROM, Target
 
 __all__ = [
     "EngineSettings",
@@ -56,8 +56,8 @@ class EngineSettings:
     """Conversations at once."""
     cells: int | None = None
     """Tokens that all conversations together may hold; None for `context_length` each."""
-    is_streamed: bool = False
-    """Whether each conversation has its own part of the cells; see TargetSettings."""
+    is_streamed: bool | None = None
+    """Whether each conversation has its own part of the cells; None for what is faster."""
     reads_ahead: bool = False
     """Whether prompts are to be read while they are typed."""
     cost_folder: Path | None = None
@@ -207,6 +207,7 @@ def step_cost_file(settings: EngineSettings, model_bytes: int) -> Path | None:
         settings.threads_batch or settings.threads or physical_cores(),
         settings.cache,
         settings.is_streamed,
+        settings.cells is None and settings.sequences >= STREAMS_FROM,
         settings.sequences >= MANY_TEXTS,
     )
     return settings.cost_folder / f"{_hash(key)}.json"

@@ -11,8 +11,8 @@ class DraftShape(enum.StrEnum):
     TREES = "trees"
     """Attention alone: any tree, of which one path is kept."""
     CHAINS = "chains"
-    """A recurrent state of which llama.cpp keeps the last few versions: one path, no longer than
-    those."""
+    """A recurrent state of which llama.cpp keeps the last few versions, or many texts in parts of
+    the cache of their own: one path, no longer than can be taken back."""
     NONE = "none"
     """A recurrent state that cannot go back: plain decoding."""
 

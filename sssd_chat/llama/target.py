@@ -34,6 +34,9 @@ _IDS_PER_SEQUENCE = 64
 _BATCH_TOKENS = 512
 _NO_CELLS = 1
 """What llama_decode returns when it finds no cells for a batch."""
+STREAMS_FROM = 32
+"""With so many texts on a CPU, attention that passes over the cells of all others costs more than
+trees and shared cells are worth; see docs/batching.md."""
 _SMALL_MODEL = 1_000_000_000
 """Parameters; up to here a chunk of 128 tokens is read in about a second on a CPU."""
 
@@ -64,9 +67,10 @@ class TargetSettings:
     """Conversations that can be alive at once."""
     cells: int | None = None
     """Tokens that all conversations together may hold; None for `context_length` each."""
-    is_streamed: bool = False
+    is_streamed: bool | None = None
     """Whether each conversation has its own part of the cells: attention then looks at no others,
-    drafts are chains, and drafts of different lengths are decoded one after the other."""
+    drafts are chains, and drafts of different lengths are decoded one after the other. None for
+    what is faster, where `cells` leaves the choice."""
     reads_ahead: bool = False
     """Whether prompts are to be read while they are typed: their beginnings are then read in
     smaller chunks, with `read_ahead` and without."""
@@ -89,7 +93,7 @@ class Target:
         """Tokens of one sequence that fit, prompt and answer together."""
         self.cells = settings.cells or self.context_length * settings.sequences
         """Tokens of all sequences together that fit."""
-        is_unified = model.can_roll_back and not settings.is_streamed
+        is_unified = model.can_roll_back and not self._is_streamed(settings)
         most = self.cells if is_unified else self.cells // settings.sequences
         self.context_length = min(self.context_length, most)
         model.check_context(self.context_length, self.cells, settings.cache, settings.sequences)
@@ -98,7 +102,9 @@ class Target:
         self._chunks = Chunks(self._chunk_size, settings.reads_ahead and not model.on_gpu)
         ids = settings.sequences
         if is_unified:
-            ids = min(MAX_SEQUENCES, _IDS_PER_SEQUENCE * settings.sequences)
+            # More ids than cells end the process.
+            most = min(MAX_SEQUENCES, self.cells)
+            ids = max(ids, min(most, _IDS_PER_SEQUENCE * settings.sequences))
         self._context = make_context(
             model,
             ContextSettings(
@@ -118,6 +124,12 @@ class Target:
         self._memory = self._memory_of(list(range(settings.sequences, ids)))
         self._batch = Batch(_BATCH_TOKENS)
         self._logits_type = ctypes.c_float * model.vocabulary.size
+
+    def _is_streamed(self, settings: TargetSettings) -> bool:
+        if settings.is_streamed is not None:
+            return settings.is_streamed
+        is_many = settings.sequences >= STREAMS_FROM and not self.model.on_gpu
+        return is_many and settings.cells is None
 
     def _memory_of(self, branch_ids: list[int]) -> Memory:
         if self.model.can_roll_back:

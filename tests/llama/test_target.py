@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sssd_chat.drafting import ROOT, DraftTree
 from sssd_chat.errors import UserError
 from sssd_chat.llama.shape import DraftShape
+from sssd_chat.llama.target import STREAMS_FROM, Target, TargetSettings
 from tests.conftest import LoadTiny
 from tests.llama.decoding import (
     FLIP,
@@ -262,6 +264,34 @@ def test_the_sequences_of_a_batch_share_the_branches_and_the_padding_has_one_too
     with pytest.raises(ValueError, match="at most"):
         many = _fan(target.max_branches + 3)
         target.verify([(sequence, 9, many) for sequence in opened])
+
+
+def test_the_cache_is_divided_among_many_texts_and_shared_by_few(load_tiny: LoadTiny) -> None:
+    model = load_tiny().model
+
+    def opened(sequences: int, **options: Any) -> Target:
+        settings = TargetSettings(64, threads=1, sequences=sequences, **options)
+        target = Target(model, settings)
+        target.close()
+        return target
+
+    assert opened(STREAMS_FROM).shape is DraftShape.CHAINS
+    assert opened(STREAMS_FROM - 1).shape is DraftShape.TREES
+    assert opened(STREAMS_FROM, cells=1024).shape is DraftShape.TREES
+    assert opened(STREAMS_FROM, is_streamed=False).shape is DraftShape.TREES
+    assert opened(2, is_streamed=True).shape is DraftShape.CHAINS
+    # A part is no longer than the cells that there are for it.
+    assert opened(4, is_streamed=True, cells=128).context_length == 32
+    assert opened(4, is_streamed=False, cells=48).context_length == 48
+
+
+@pytest.mark.parametrize("cells", [1, 5, 48])
+def test_a_context_of_a_few_tokens_can_be_made(load_tiny: LoadTiny, cells: int) -> None:
+    target = Target(load_tiny().model, TargetSettings(cells, threads=1))
+    sequence = target.open_sequence()
+    target.prefill(sequence, [7] * cells)
+    assert target.logits(sequence).shape == (target.model.vocabulary.size,)
+    target.close()
 
 
 def _fan(leaves: int) -> DraftTree:
