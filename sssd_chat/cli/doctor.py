@@ -149,11 +149,12 @@ def _model(model: ModelReport | None) -> _Lines:
 
 
 def _runs_with(model: ModelReport) -> str:
-    threads = str(model.threads or "the physical cores as")
+    count = model.threads
+    threads = "a thread a core" if count is None else f"{count} thread{'s' * (count != 1)}"
     batches = f", {model.threads_batch} for batches" if model.threads_batch else ""
     cache = model.cache
     return (
-        f"{threads} threads{batches}; KV cache in {cache.type_k} and {cache.type_v}, flash "
+        f"{threads}{batches}; KV cache in {cache.type_k} and {cache.type_v}, flash "
         f"attention {cache.flash_attention}"
     )
 

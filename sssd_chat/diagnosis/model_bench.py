@@ -18,9 +18,9 @@ _CONTEXT = 1536
 _TEXT = 512
 """Tokens that are in the cache while batches are measured."""
 _FIRST = 64
+"""Tokens that are read in any case, and tell how fast the model reads."""
 _READING_SECONDS = 3.0
 """A slow model is measured after a shorter text: it is read once for each kind of cache."""
-_LEAST_TEXT = 16
 
 
 class ModelBench:
@@ -91,8 +91,7 @@ class ModelBench:
         target.prefill(sequence, self._text[:_FIRST])
         if len(self._targets) == 1:
             pace = (time.perf_counter() - began) / min(_FIRST, len(self._text))
-            fits = max(_LEAST_TEXT, int(_READING_SECONDS / pace))
-            self._text = self._text[:fits]
+            self._text = self._text[: max(_FIRST, int(_READING_SECONDS / pace))]
         if len(self._text) > _FIRST:
             target.prefill(sequence, self._text)
 
