@@ -10,7 +10,10 @@ _NUMBER_BYTES = 4
 
 
 def working_bytes(vocabulary: int, heads: int, width: int, context: int, has_flash: bool) -> int:
-    """Bytes for a batch and for its logits, by the model's sizes and the tokens of context. Flash
-    attention needs no table of all pairs of tokens."""
-    rows = max(vocabulary, 0 if has_flash else context * heads)
-    return _NUMBER_BYTES * (BATCH * (rows + context + 4 * width) + _OUTPUTS * vocabulary)
+    """Bytes for a batch and for its logits, by the model's sizes and the tokens of context."""
+    if has_flash:
+        # No table of all pairs of tokens; what attention takes is free again for the logits.
+        rows = max(vocabulary, context // 2 + 4 * width)
+    else:
+        rows = max(vocabulary, context * heads) + context + 4 * width
+    return _NUMBER_BYTES * (BATCH * rows + _OUTPUTS * vocabulary)

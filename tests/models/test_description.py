@@ -45,6 +45,10 @@ def test_memory_of_the_starter_model_is_what_llama_cpp_asks_for() -> None:
     assert need.context == 180 * 2**20
     assert need.work == pytest.approx(178 * 2**20, rel=0.02)
     assert need.total == need.weights + need.context + need.work
+    # With flash attention the buffer is one of 98 MiB, and a cache in eight bits of 96 MiB.
+    small = describe(read_header(path)).memory(8192, CacheSettings("q8_0", "q8_0"))
+    assert small.context == pytest.approx(95.6 * 2**20, rel=0.01)
+    assert small.work == pytest.approx(110 * 2**20, rel=0.02)
 
 
 def described(metadata: dict[str, MetadataValue], architecture: str = "x") -> ModelDescription:
