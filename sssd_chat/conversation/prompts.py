@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from sssd_chat.conversation.context import turns_left_out
 from sssd_chat.conversation.known_text import KnownText
 from sssd_chat.conversation.templates import ChatTemplate, Message
 from sssd_chat.conversation.thinking import opened_thinking
+
+_BRANCHES_KNOWN = 8
 
 
 class ChatPrompts:
@@ -25,6 +28,8 @@ class ChatPrompts:
         because they do not fit into the context."""
         self.known = KnownText()
         """The last prompt with its answer, as the model saw it."""
+        self._other_branches: deque[KnownText] = deque(maxlen=_BRANCHES_KNOWN)
+        """The same of branches that were left, so that going back to one finds its tokens."""
         self._context_length = context_length
 
     def clear(self) -> None:
@@ -32,6 +37,18 @@ class ChatPrompts:
         self.messages = []
         self.turns_left_out = 0
         self.known = KnownText()
+        self._other_branches.clear()
+
+    def learn(self, known: KnownText) -> None:
+        """This is the last prompt with its answer now."""
+        if not known.text.startswith(self.known.text):
+            self._other_branches.append(self.known)
+        self.known = known
+
+    def forget_beyond(self, text: str) -> None:
+        """Knows nothing any more but the beginning of a text."""
+        self.known = self.known.shared_with(text)
+        self._other_branches.clear()
 
     def follow(self, messages: Sequence[Message]) -> None:
         """Goes on with these questions and answers, of another branch perhaps."""
@@ -68,17 +85,24 @@ class ChatPrompts:
         system = [Message("system", self.system)] if self.system else []
         kept = self.messages[2 * left_out :]
         text = self.template.render_text([*system, *kept, Message("user", question)])
-        prompt = self.known.rendered(
-            text, lambda rest, start: self.template.tokenize(rest, start=start)
-        )
+        known = self._nearest(text)
+        prompt = known.rendered(text, lambda rest, start: self.template.tokenize(rest, start=start))
         return self._begun(prompt, written) if written else prompt
+
+    def _nearest(self, text: str) -> KnownText:
+        """What is known of the branch that shares most with a prompt."""
+        if not self._other_branches:
+            return self.known
+        branches = [self.known, *self._other_branches]
+        return max(branches, key=lambda known: len(known.shared_with(text).text))
 
     def _begun(self, prompt: KnownText, written: str) -> KnownText:
         """A prompt with the beginning of its answer: the tokens of that which the model wrote
         itself, if they are known."""
         begun = self.template.protect(without_mark(written, opened_thinking(prompt.text)))
-        known = self.known.shared_with(prompt.text + begun)
-        if len(known.text) == len(prompt.text) + len(begun):
+        whole = prompt.text + begun
+        known = self._nearest(whole).shared_with(whole)
+        if len(known.text) == len(whole):
             return known
         return prompt.followed_by(begun, self.template.tokenize(begun, start=False))
 

@@ -181,7 +181,7 @@ class ChatSession:
         except UserError:
             prompt = KnownText()
         target.rewind(sequence, len(shared_tokens(sequence.tokens, prompt.tokens)))
-        self._prompts.known = self._prompts.known.shared_with(prompt.text)
+        self._prompts.forget_beyond(prompt.text)
         self._asked = _Asked(KnownText())
         self._conversation.drafter = self._loaded.new_drafter()
         self._kept = ()
@@ -340,16 +340,16 @@ class ChatSession:
             Message("user", question),
             Message("assistant", parts.text, parts.thinking),
         ]
-        self._prompts.known = known = self._asked.prompt
+        prompt, tokens = self._asked.prompt, generation.tokens
         if generation.stopped_by is StoppedBy.STOP:
             # The stop string was cut off the text, and the tokens say more than the chat keeps.
+            self._prompts.learn(prompt)
             return
-        tokens = generation.tokens
         if tokens and self._loaded.model.vocabulary.is_end_of_generation(tokens[-1]):
             # The template writes the end of the turn itself.
             tokens = tokens[:-1]
         text = self.template.protect(generation.text)
-        self._prompts.known = known.followed_by(text, tokens)
+        self._prompts.learn(prompt.followed_by(text, tokens))
 
     # The state of a chat that is left, and opened again
 
