@@ -175,9 +175,9 @@ class Work:
             if notice:
                 self._emit(Notice(notice))
         running.tell_curve(None, now=True)
-        self.counting.use(running.loaded.model.vocabulary)
         while True:
             self.counting.before = self._tokens_before(running)
+            self.counting.use(running.loaded.model.vocabulary)
             command = next_action(
                 self._inbox,
                 lambda: self._read_ahead(running),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sssd_chat.conversation.engine_thread import EngineThread
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
@@ -17,7 +14,6 @@ from sssd_chat.conversation.events import (
     ChatOpened,
     ContextFilled,
     Drafting,
-    Event,
     ModelFailed,
     ModelLoading,
     ModelReady,
@@ -26,71 +22,9 @@ from sssd_chat.conversation.events import (
     StoppedBy,
     TurnsLeftOut,
 )
-from sssd_chat.conversation.history import ChatRecorder, History
-from sssd_chat.conversation.session import ChatSettings
-from sssd_chat.generation.engine import GenerationSettings
-from sssd_chat.generation.loading import EngineSettings
-from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
-
-
-class Screen:
-    """Collects events until one of a kind comes."""
-
-    def __init__(self, backend: EngineThread) -> None:
-        self.backend = backend
-        self.seen: list[Event] = []
-        self.coming: list[Event] = []
-
-    def wait_for(self, *kinds: type) -> Event:
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            self.coming += self.backend.events()
-            while self.coming:
-                event = self.coming.pop(0)
-                self.seen.append(event)
-                if isinstance(event, kinds):
-                    return event
-            time.sleep(0.002)
-        raise AssertionError(f"no {kinds} in {self.seen[-5:]}")
-
-    def of(self, kind: type) -> list:
-        return [event for event in self.seen if isinstance(event, kind)]
-
-
-Start = Callable[..., Screen]
-
-
-@pytest.fixture
-def start(models: Path, home: Path) -> Iterator[Start]:
-    backends: list[EngineThread] = []
-
-    def begin(
-        path: Path | None = None,
-        max_tokens: int | None = 30,
-        context: int = 1024,
-        template: str | None = CHATML_TEMPLATE,
-        architecture: Architecture = Architecture.LLAMA,
-        drafting: bool = True,
-        resume: bool = False,
-        chat: int | None = None,
-        settings: dict[str, Any] | None = None,
-    ) -> Screen:
-        path = path or tiny_model(models, architecture, chat_template=template)
-        backend = EngineThread(
-            lambda other: EngineSettings(Path(other) if other else path, context, threads=1),
-            lambda: ChatSettings(
-                generation=GenerationSettings(max_tokens=max_tokens, drafting=drafting),
-                **(settings or {}),
-            ),
-            ChatRecorder(home / "history.db", resume=resume, chat=chat),
-        )
-        backends.append(backend)
-        backend.start()
-        return Screen(backend)
-
-    yield begin
-    for backend in backends:
-        backend.close()
+from sssd_chat.conversation.history import History
+from tests.conversation.engine_thread.screen import Start
+from tests.tiny_models import CHATML_TEMPLATE, Architecture
 
 
 def test_a_question_gets_its_answer_in_steps(start: Start) -> None:
@@ -131,7 +65,7 @@ def test_cancelling_keeps_the_partial_answer(start: Start, home: Path) -> None:
     assert done.stopped_by is StoppedBy.CANCELLED
     assert "".join(step.text for step in screen.of(AnswerStep)) == done.text
     screen.backend.close()
-    history = History(home / "history.db")
+    history = History(home / "data" / "history.db")
     (_, question), (_, answer) = history.turns(history.last_chat() or 0)
     assert (question.text, answer.text, answer.status) == ("hello", done.text, "stopped")
     history.close()
@@ -278,8 +212,8 @@ def test_a_chat_goes_on_after_the_program_ended(start: Start) -> None:
 
 
 def test_a_history_that_cannot_be_read_is_told(start: Start, home: Path) -> None:
-    home.mkdir()
-    (home / "history.db").write_bytes(b"no database" * 100)
+    (home / "data").mkdir(parents=True)
+    (home / "data" / "history.db").write_bytes(b"no database" * 100)
     screen = start(resume=True)
     notice = screen.wait_for(Notice)
     assert isinstance(notice, Notice)
