@@ -220,6 +220,8 @@ def _export(history: History, options: argparse.Namespace) -> int:
         return 0
     if output.exists() and not options.force:
         raise UserError(f"{output} exists already; --force overwrites it.")
+    if not output.absolute().parent.is_dir():
+        raise UserError(f"{output} cannot be written: there is no folder {output.parent}.")
     try:
         write_atomically(output.absolute(), (piece.encode() for piece in pieces))
     except OSError as error:

@@ -155,7 +155,7 @@ def _rows() -> Iterator[_Row]:
 
     savings = read_savings(paths.savings_file())
     for vocabulary, store in _stores():
-        for info in store.collections():
+        for info in _collections(store):
             saving = savings.get(info.name, Saving())
             yield _Row(
                 vocabulary.fingerprint,
@@ -175,7 +175,7 @@ def _stats(options: argparse.Namespace) -> int:
     for vocabulary, store in _stores():
         while store.tidy():
             pass
-        infos = store.collections()
+        infos = _collections(store)
         memory = store.estimate_memory()
         found.append(
             {
@@ -375,6 +375,14 @@ def _stores() -> Iterator[tuple[VocabularyFolder, Datastore]]:
             yield vocabulary, store
         finally:
             store.close()
+
+
+def _collections(store: Datastore) -> list[CollectionInfo]:
+    """What is in an index. Raises UserError when it is nothing because it cannot be read."""
+    infos = store.collections()
+    if store.problem and not infos:
+        raise UserError(store.problem)
+    return infos
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -37,8 +36,6 @@ _MODULES = {"import": "import_documents"}
 WRONG_USAGE = 2
 INTERRUPTED = 130
 
-log = logging.getLogger(__name__)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit code."""
@@ -46,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words and words[0] and words[0] not in COMMANDS and not words[0].startswith("-"):
         return _no_command(words[0])
     name = words.pop(0) if words and words[0] in COMMANDS else "chat"
-    # Imported by name, so that a command pays for its own imports alone.
-    command = importlib.import_module(f"sssd_chat.cli.{_MODULES.get(name, name)}")
     try:
+        # Imported by name, so that a command pays for its own imports alone.
+        command = importlib.import_module(f"sssd_chat.cli.{_MODULES.get(name, name)}")
         code: int = command.run(words)
     except UserError as error:
         from sssd_chat.text import for_display
@@ -64,11 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
+        import logging
+
         from sssd_chat import paths
         from sssd_chat.logs import start_logging
 
         start_logging()
-        log.exception("sssd-chat %s failed", name)
+        logging.getLogger(__name__).exception("sssd-chat %s failed", name)
         told = "something went wrong inside the program"
         if isinstance(error, OSError):
             # Mostly it is the disk and no mistake of the program.
@@ -95,4 +94,9 @@ def run() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A locale without some character is no reason to lose the answer.
         sys.stdout.reconfigure(errors="replace")
-    sys.exit(main())
+    try:
+        code = main()
+    except KeyboardInterrupt:
+        # Between two handlers.
+        code = INTERRUPTED
+    sys.exit(code)

@@ -11,6 +11,13 @@ from sssd_chat.config.settings import Setting, all_settings
 from sssd_chat.errors import UserError
 from sssd_chat.files import write_atomically
 
+
+class WrongSetting(UserError):
+    """There is no setting of the name, or it does not take the value."""
+
+    exit_code = 2
+
+
 DEFAULT = "default"
 """The word that takes a setting out of the file."""
 
@@ -19,8 +26,9 @@ def change_setting(path: Path, key: str, words: str) -> Any:
     """Sets `key` (e.g. "answer.temperature") to what `words` say and returns the value; the word
     "default" takes the setting out of the file, which gives None.
 
-    Raises UserError when there is no such setting, when it does not take the value, or when the
-    file is not valid as it is; it is then left alone. Raises OSError when the disk refuses."""
+    Raises WrongSetting when there is no such setting, or it does not take the value, and UserError
+    when the file is not valid as it is; it is then left alone. Raises OSError when the disk
+    refuses."""
     setting = _find(key)
     value = None if words == DEFAULT else _value(setting, words)
     put_setting(path, setting, value)
@@ -55,19 +63,19 @@ def _find(key: str) -> Setting:
     for setting in all_settings():
         if setting.key == key:
             return setting
-    raise UserError(unknown_key(key))
+    raise WrongSetting(unknown_key(key))
 
 
 def _value(setting: Setting, words: str) -> Any:
-    """The value that was typed. Raises UserError when it is none for the setting."""
+    """The value that was typed. Raises WrongSetting when it is none for the setting."""
     try:
         # Bytes of the command line that are no text could not be written.
         words.encode()
         return setting.checked(words if setting.kind is str else parsed(words))
     except UnicodeEncodeError as error:
-        raise UserError(f"{setting.key} cannot be set: the value is not UTF-8 text.") from error
+        raise WrongSetting(f"{setting.key} cannot be set: the value is not UTF-8 text.") from error
     except ValueError as error:
-        raise UserError(f"{setting.key} cannot be {words!r}: {error}.") from error
+        raise WrongSetting(f"{setting.key} cannot be {words!r}: {error}.") from error
 
 
 def parsed(words: str) -> object:

@@ -59,9 +59,9 @@ class DatastoreLibrary:
         found: dict[str, CollectionEntry] = {}
         for vocabulary in vocabulary_folders(paths.datastore_folder()):
             with contextlib.closing(Datastore(vocabulary.folder)) as store:
-                if store.problem:
-                    raise UserError(store.problem)
                 infos = store.collections()
+                if store.problem and not infos:
+                    raise UserError(store.problem)
             for info in infos:
                 saving = savings.get(info.name, Saving())
                 old = found.get(info.name)

@@ -205,6 +205,9 @@ def test_formats_of_exports(history: History, tmp_path: Path, capsys: Capture) -
     file.write_text("mine")
     out(capsys, "export", chat, "-o", str(file), code=1)
     assert file.read_text() == "mine"
+    missing = tmp_path / "no" / "such" / "chat.md"
+    out(capsys, "export", chat, "-o", str(missing), code=1)
+    assert not (tmp_path / "no").exists()
     out(capsys, "export", chat, "-o", str(file), "--force")
     assert file.read_text().startswith("# hello\n")
     out(capsys, "export", chat, "-o", str(tmp_path), "--force", code=1)

@@ -71,8 +71,8 @@ def test_wrong_settings_are_told_on_stderr(home: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["answer.topp", "1"], 1, "did you mean answer.top_p?"),
-        (["answer.top_p", "7"], 1, "answer.top_p cannot be '7': expected a number from 0 to 1."),
+        (["answer.topp", "1"], 2, "did you mean answer.top_p?"),
+        (["answer.top_p", "7"], 2, "answer.top_p cannot be '7': expected a number from 0 to 1."),
         (["answer.top_p"], 2, "required: VALUE"),
     ],
 )

@@ -60,6 +60,15 @@ def test_an_empty_datastore_is_said(home: Path, capsys: Capture) -> None:
     assert data(capsys, "audit", "anything") == []
 
 
+def test_an_index_that_cannot_be_read_is_not_called_empty(home: Path, capsys: Capture) -> None:
+    manifest = paths.datastore_folder() / "0123456789abcdef" / "manifest.json"
+    manifest.mkdir(parents=True)
+    for command in ("list", "stats"):
+        assert main(["datastore", command]) == 1
+        told = capsys.readouterr().err
+        assert "0123456789abcdef cannot be used" in told and "Traceback" not in told
+
+
 def test_the_list_names_size_and_savings(filled: dict[str, Any], capsys: Capture) -> None:
     add_savings(paths.savings_file(), {"notes": Saving(1200, 61.04)})
     rows = {row["collection"]: row for row in data(capsys, "list")}

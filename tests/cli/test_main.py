@@ -158,3 +158,15 @@ def test_an_empty_path_is_wrong_usage(words: list[str], capsys: pytest.CaptureFi
         main(words)
     assert caught.value.code == 2
     assert "the path is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["sssd_chat.cli.config.run", "importlib.import_module"])
+def test_an_interrupt_is_silent(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    assert main(["config", "path"]) == 130
+    assert capsys.readouterr() == ("", "")
