@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sssd_chat import paths
 from sssd_chat.conversation.attachments import split_attachments, with_attachments
 from sssd_chat.conversation.engine_thread.commands import (
     Asking,
@@ -19,6 +17,7 @@ from sssd_chat.conversation.engine_thread.commands import (
     Send,
 )
 from sssd_chat.conversation.engine_thread.open_chat import ScreenChat, WrittenAnswer
+from sssd_chat.conversation.engine_thread.outbox import inside_problem
 from sssd_chat.conversation.events import (
     AnswerDone,
     AnswerFailed,
@@ -83,15 +82,21 @@ class Answering:
     def run(self, running: Running, command: Asking, message: str) -> None:
         """Does what the command asks for; whatever happens, exactly one AnswerDone or AnswerFailed
         comes. `message` is the question of a Send, with the documents that go along."""
+        problem = ""
         try:
             task = self._task(running, command, message)
+            if task is not None:
+                _Answer(self, running, task, command).run()
         except UserError as error:
-            self._emit(AnswerFailed(str(error)))
+            problem = str(error)
+        except Exception:
+            log.exception("the answer failed")
+            problem = inside_problem()
+        if command.finished.is_set():
             return
-        if task is None:
-            self._emit(AnswerDone("", StoppedBy.CANCELLED, AnswerStatistics()))
-            return
-        _Answer(self, running, task, command.stop).run()
+        command.finished.set()
+        stopped = AnswerDone("", StoppedBy.CANCELLED, AnswerStatistics())
+        self._emit(AnswerFailed(problem) if problem else stopped)
 
     # What is asked for
 
@@ -185,13 +190,13 @@ class _Answer:
     """One answer that is being written."""
 
     def __init__(
-        self, answering: Answering, running: Running, task: _Task, stop: threading.Event
+        self, answering: Answering, running: Running, task: _Task, command: Asking
     ) -> None:
         self._answering = answering
         self._running = running
         self._session = running.session
         self._task = task
-        self._stop = stop
+        self._command = command
         self._reused: int | None = None
         self._before = None if task.answer is None else task.answer.statistics
         self._spans = () if task.answer is None else task.answer.spans
@@ -231,13 +236,13 @@ class _Answer:
             self._reused = done
             self._running.tell_left_out()
         self._answering.emit(PromptRead(done, total, self._reused))
-        return not self._stop.is_set()
+        return not self._command.stop.is_set()
 
     def _write(self, generation: Generation[State]) -> None:
         checkpoint = time.monotonic() + _CHECKPOINT_SECONDS
         for step in self._session.steps(generation):
             text, thinking = step.text, step.thinking
-            if self._stop.is_set():
+            if self._command.stop.is_set():
                 rest = self._session.cancel(generation)
                 text, thinking = text + rest.text, thinking + rest.thinking
             sums, spans = self._sums(generation), shown_spans(step.spans)
@@ -276,6 +281,7 @@ class _Answer:
 
     def _end_without_a_token(self, generation: Generation[State] | None, problem: str) -> None:
         emit, chat, back_to = self._answering.emit, self._answering.chat, self._task.back_to
+        self._command.finished.set()
         if problem:
             emit(AnswerFailed(problem))
         else:
@@ -314,6 +320,7 @@ class _Answer:
                 named,
                 used,
             )
+        self._command.finished.set()
         answering.emit(emit_at_end)
         if running.learner is not None:
             running.learner.count(generation.statistics)
@@ -322,8 +329,3 @@ class _Answer:
         if not problem:
             again = self._task.answer is not None
             answering.learn(running, answer, now.tokens, again=again)
-
-
-def inside_problem() -> str:
-    """What is said of a fault of the program itself."""
-    return f"Something went wrong inside the program; {paths.log_file()} has the details."

@@ -73,9 +73,7 @@ class EngineThread:
             check,
             system,
         )
-        self._thread = threading.Thread(
-            target=self._work.run, args=(self._finished,), name="engine", daemon=True
-        )
+        self._thread = threading.Thread(target=self._work.run, name="engine", daemon=True)
 
     def start(self) -> None:
         """Starts the thread."""
@@ -113,7 +111,7 @@ class EngineThread:
     def verify(self) -> None:
         """Replays the last answer, unless that is being done."""
         with self._guard:
-            if self._verifying is not None:
+            if self._verifying is not None and self._verifying.is_under_way:
                 return
             self._verifying = Verify()
             self._inbox.put(self._verifying)
@@ -131,19 +129,12 @@ class EngineThread:
 
     def _ask(self, command: Asking) -> None:
         with self._guard:
-            if self._asking is not None and not self._asking.stop.is_set():
+            if self._asking is not None and self._asking.is_under_way:
                 return
             if self._verifying is not None:
                 self._verifying.stop.set()
             self._asking = command
             self._inbox.put(command)
-
-    def _finished(self, command: Asking) -> None:
-        with self._guard:
-            if self._asking is command:
-                self._asking = None
-            if self._verifying is command:
-                self._verifying = None
 
     def _stop_for(self, command: Command) -> None:
         """Puts a command in front of which the running answer ends."""

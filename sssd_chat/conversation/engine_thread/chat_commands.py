@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,15 @@ from sssd_chat.conversation.engine_thread.commands import (
 )
 from sssd_chat.conversation.engine_thread.forgetting import Forgetting
 from sssd_chat.conversation.engine_thread.open_chat import ScreenChat
+from sssd_chat.conversation.engine_thread.outbox import inside_problem
 from sssd_chat.conversation.events import Event, Notice, TurnDeleted
 from sssd_chat.conversation.history import NoSuchChat
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.engine_thread.running import Running
+
+log = logging.getLogger(__name__)
 
 
 class ChatCommands:
@@ -63,6 +67,9 @@ class ChatCommands:
                     self._chat.set_parameters(parameters)
         except UserError as error:
             self._emit(Notice(str(error), "error"))
+        except Exception:
+            log.exception("a command failed")
+            self._emit(Notice(inside_problem(), "error"))
         self._chat.tell_problem()
 
     def follow_others(self, running: Running | None) -> None:

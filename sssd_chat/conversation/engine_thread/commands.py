@@ -16,6 +16,13 @@ class Asking:
 
     stop: threading.Event = field(default_factory=threading.Event, kw_only=True)
     """Set to stop that answer."""
+    finished: threading.Event = field(default_factory=threading.Event, kw_only=True)
+    """Set before its end is told: whoever was told may ask again."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether its answer is still wanted."""
+        return not (self.stop.is_set() or self.finished.is_set())
 
 
 @dataclass(eq=False, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 
+from sssd_chat import paths
 from sssd_chat.conversation.events import Event
 
 _WAITING_EVENTS = 1024
@@ -35,3 +36,8 @@ class Outbox:
                 events.append(self._events.get_nowait())
             except queue.Empty:
                 return events
+
+
+def inside_problem() -> str:
+    """What is said of a fault of the program itself."""
+    return f"Something went wrong inside the program; {paths.log_file()} has the details."

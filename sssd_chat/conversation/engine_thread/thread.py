@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from sssd_chat.conversation.attaching import WaitingAttachments
 from sssd_chat.conversation.descriptions import describe_model
-from sssd_chat.conversation.engine_thread.answering import Answering, inside_problem
+from sssd_chat.conversation.engine_thread.answering import Answering
 from sssd_chat.conversation.engine_thread.chat_commands import ChatCommands
 from sssd_chat.conversation.engine_thread.commands import (
     Action,
@@ -33,7 +33,7 @@ from sssd_chat.conversation.engine_thread.counting import Counting
 from sssd_chat.conversation.engine_thread.forgetting import Forgetting
 from sssd_chat.conversation.engine_thread.loading import Check, EngineSettingsOf, Loader
 from sssd_chat.conversation.engine_thread.open_chat import ScreenChat
-from sssd_chat.conversation.engine_thread.outbox import Outbox
+from sssd_chat.conversation.engine_thread.outbox import Outbox, inside_problem
 from sssd_chat.conversation.engine_thread.waiting import next_action, read_ahead
 from sssd_chat.conversation.events import (
     AnswerFailed,
@@ -90,9 +90,8 @@ class Work:
         )
         self._loader = Loader(engine_settings, learning, inbox, self._commands, outbox.emit)
 
-    def run(self, done: Callable[[Asking], None]) -> None:
-        """Works until the end. `done` is told each question that was answered."""
-        self._done = done
+    def run(self) -> None:
+        """Works until the end."""
         try:
             self._work()
         except Exception:
@@ -157,15 +156,16 @@ class Work:
             match command:
                 case Close() | LoadModel():
                     return command
-                case Verify():
-                    self._emit(VerifyDone(False, _NO_MODEL))
                 case Asking():
-                    self._emit(AnswerFailed(_NO_MODEL))
+                    command.finished.set()
+                    is_question = not isinstance(command, Verify)
+                    self._emit(
+                        AnswerFailed(_NO_MODEL) if is_question else VerifyDone(False, _NO_MODEL)
+                    )
                 case Attach():
                     self._emit(Notice("There is no model to read a document.", "error"))
                 case _ if isinstance(command, get_args(ChatCommand)):
                     self._commands.do(command, None)
-            self._finished(command)
 
     def _serve(self, running: Running) -> Action:
         """Does what is asked of a model, until another one is chosen or the screen closes."""
@@ -192,7 +192,6 @@ class Work:
                     return command
                 continue
             self._do(command, running)
-            self._finished(command)
 
     def _can_load(self, path: str, running: Running) -> bool:
         """Looks at a model file before the model that is there is given up."""
@@ -217,7 +216,7 @@ class Work:
             case Verify():
                 from sssd_chat.conversation.engine_thread.verifying import verify
 
-                verify(running, self._chat, command.stop, self._emit)
+                verify(running, self._chat, command, self._emit)
             case Asking():
                 self._commands.follow_others(running)
                 self._answering.run(running, command, self._message(command))
@@ -241,10 +240,6 @@ class Work:
         message = self._attachments.before(command.text)
         self._attachments.clear()
         return message
-
-    def _finished(self, command: Action) -> None:
-        if isinstance(command, Asking):
-            self._done(command)
 
     # While nothing is asked
 

@@ -13,6 +13,7 @@ from sssd_chat.conversation.parameters import read_parameters
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
+    from sssd_chat.conversation.engine_thread.commands import Verify
     from sssd_chat.conversation.engine_thread.open_chat import ScreenChat
     from sssd_chat.conversation.engine_thread.running import Running
     from sssd_chat.conversation.tree import Turn
@@ -25,17 +26,19 @@ log = logging.getLogger(__name__)
 
 
 def verify(
-    running: Running, chat: ScreenChat, stop: threading.Event, emit: Callable[[Event], None]
+    running: Running, chat: ScreenChat, command: Verify, emit: Callable[[Event], None]
 ) -> None:
     """Writes the last answer twice more, with drafts and without, and tells whether these are the
     same. An answer that was drawn at random is drawn with a seed. Exactly one VerifyDone comes."""
     try:
-        emit(_verified(running, chat, stop, emit))
+        done = _verified(running, chat, command.stop, emit)
     except UserError as error:
-        emit(VerifyDone(False, str(error)))
+        done = VerifyDone(False, str(error))
     except Exception:
         log.exception("verifying failed")
-        emit(VerifyDone(False, "The answer could not be replayed; the log has the details."))
+        done = VerifyDone(False, "The answer could not be replayed; the log has the details.")
+    command.finished.set()
+    emit(done)
 
 
 def _verified(
