@@ -28,8 +28,8 @@ _KEY_BY_VALUE = frozenset({"minimax-01"})
 
 _MOST_STATES = 8
 """Each kept state adds a few copies to every layer: with 8 a plain step took 2 to 10 % longer in
-models of 12 small layers. Longer chains are seldom right to their end, and llama.cpp has no room for
-many more operations: with 12 it ends the process in a Nemotron-H of 42 layers."""
+models of 12 small layers. Longer chains are seldom right to their end, and llama.cpp has no room
+for many more operations: with 12 it ends the process in a Nemotron-H of 42 layers."""
 _LEAST_ROOM = 256 * 2**20
 """Bytes that kept states may always take."""
 _SHARE_OF_WEIGHTS = 8
