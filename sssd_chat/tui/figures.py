@@ -26,12 +26,14 @@ def count(value: int | None) -> str:
 
 
 def short_count(value: int | None) -> str:
-    """A number of things where there is little room: 812, 1.8k, 131k."""
+    """A number of things where there is little room: 812, 1.8k, 131k, 1.7M."""
     if value is None:
         return UNKNOWN
     if value < 1000:
         return str(value)
-    return f"{value / 1000:.1f}k" if value < 99_950 else f"{value / 1000:.0f}k"
+    if value < 999_500:
+        return f"{value / 1000:.1f}k" if value < 99_950 else f"{value / 1000:.0f}k"
+    return f"{value / 1e6:,.1f}M"
 
 
 def bar(share: float, width: int) -> tuple[str, str]:

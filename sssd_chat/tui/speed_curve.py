@@ -37,9 +37,7 @@ def speed_curve(weeks: Sequence[WeekSpeed], width: int, height: int) -> list[Con
     drawn = columns([speed for _, speed in shown], 1.0, top, height - 1)
     scales = [f"{top:.2f}×", *[""] * (height - 3), "1×"] if height > 2 else [f"{top:.2f}×"]
     lines = [
-        Content.assemble(
-            (f"{_stretched(line, cells):<{room}}", "$accent"), (f"{scale:>{_SCALE}}", "$muted")
-        )
+        Content.assemble((_stretched(line, cells), "$accent"), (f"{scale:>{_SCALE}}", "$muted"))
         for line, scale in zip(drawn, scales, strict=True)
     ]
     return [*lines, Content.styled(_axis([start for start, _ in shown], cells), "$muted")]

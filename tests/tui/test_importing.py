@@ -189,3 +189,21 @@ def test_figures() -> None:
         "4 files could not be read:",
         *("a is broken.", "b is broken.", "c is broken.", "…"),
     ]
+
+
+@pytest.mark.parametrize("size", [(40, 12), (30, 11), (80, 24)])
+async def test_everything_is_in_reach_on_a_small_terminal(
+    backend: FakeBackend, folder: Path, gate: threading.Event, size: tuple[int, int]
+) -> None:
+    async with ChatApp(backend).run_test(size=size) as pilot:
+        await opened(pilot, backend)
+        await begin(pilot, folder, "own")
+        await wait_until(pilot, lambda: shows(pilot, "1 of 3"), 20)
+        for name in ("Import", "Stop", "Close"):
+            button = pilot.app.screen.query_one(f"#{'begin' if name == 'Import' else name.lower()}")
+            assert shows(pilot, name) and button.region in pilot.app.screen.region
+        gate.set()
+        await pilot.click("#stop")
+        await wait_until(pilot, lambda: shows(pilot, "read"), 20)
+        await pilot.click("#close")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))

@@ -75,5 +75,23 @@ MODELS_ACTIONS: tuple[Action, ...] = (
         priority=True,
     ),
 )
-DATASTORE_ACTIONS: tuple[Action, ...] = ()
+DATASTORE_ACTIONS: tuple[Action, ...] = (
+    Action(
+        "forget_entry",
+        "ctrl+d",
+        "Forget for good",
+        "A collection or a document; when it is done, nothing on the disk holds it",
+        Group.DATASTORE,
+        "Forget",
+        priority=True,
+    ),
+    Action(
+        "import_here",
+        "f3",
+        "Import documents",
+        "Files and folders become a collection",
+        Group.DATASTORE,
+        "Import",
+    ),
+)
 IMPORT_ACTIONS: tuple[Action, ...] = ()

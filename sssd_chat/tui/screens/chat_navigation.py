@@ -90,6 +90,16 @@ class NavigationActions(ChatScreenBase):
     def _follow_no_more(self) -> None:
         self._follower = None
 
+    @work
+    async def action_open_datastore(self) -> None:
+        """Shows what drafts come from, and what it saved."""
+        from sssd_chat.tui.screens.datastore import CHATS, DatastoreScreen
+
+        open_import = self.action_import_documents if self._state.model else None
+        screen = DatastoreScreen(self._services.datastore, open_import)
+        if await self.app.push_screen_wait(screen) == CHATS:
+            self.action_open_chats()
+
     def action_import_documents(self) -> None:
         """Makes files a collection that is drafted from."""
         if self._state.model is not None:

@@ -40,8 +40,8 @@ class ChatsScreen(ListScreen[int | None]):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = ["list_screen.tcss", "chats.tcss"]
     ACTIONS = (*CHATS_ACTIONS, *LIST_ACTIONS)
-    TITLE = "Chats"
-    PLACEHOLDER = "Search the text of all chats"
+    headline = "Chats"
+    placeholder = "Search the text of all chats"
 
     @dataclass
     class Found(Message):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
@@ -27,7 +27,8 @@ StartImport = Callable[[str, str], "BackgroundImport"]
 
 _UPDATES_PER_SECOND = 8
 _FAILURES_SHOWN = 3
-_BAR = 60
+_WIDEST_BAR = 60
+_HEIGHTS = [(0, "-low"), (18, "-middle"), (30, "-high")]
 
 
 class ImportScreen(ModalScreen[None]):
@@ -35,6 +36,7 @@ class ImportScreen(ModalScreen[None]):
     Closing the screen does not stop the import."""
 
     CSS_PATH = "importing.tcss"
+    VERTICAL_BREAKPOINTS = _HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
 
     def __init__(self, start: StartImport, running: BackgroundImport | None) -> None:
@@ -52,7 +54,8 @@ class ImportScreen(ModalScreen[None]):
             yield Input(placeholder="~/papers", id="path", compact=True)
             yield Static("Collection", classes="label")
             yield Input(placeholder="the name of the folder", id="collection", compact=True)
-            yield Static(id="figures", markup=False)
+            with VerticalScroll(id="outcome", can_focus=False):
+                yield Static(id="figures", markup=False)
             with Horizontal():
                 yield Button("Import", id="begin", variant="primary", compact=True)
                 yield Button("Stop", id="stop", compact=True)
@@ -117,7 +120,8 @@ class ImportScreen(ModalScreen[None]):
         """Shows a text, below a bar while something is going on."""
         content = Content(for_display(text))
         if share is not None:
-            full, empty = bar(share, _BAR)
+            width = self.query_one("#figures").content_size.width or _WIDEST_BAR
+            full, empty = bar(share, min(_WIDEST_BAR, width))
             content = Content.assemble((full, "$accent"), (empty, "$quiet"), "\n", content)
         self.query_one("#figures", Static).update(content)
 

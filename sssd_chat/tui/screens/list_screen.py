@@ -29,8 +29,8 @@ class ListScreen(ActionScreen[ScreenResultType]):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = ["list_screen.tcss"]
     AUTO_FOCUS = "#typed"
-    TITLE = ""
-    PLACEHOLDER = ""
+    headline: str = ""
+    placeholder: str = ""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,13 +44,18 @@ class ListScreen(ActionScreen[ScreenResultType]):
         """From top to bottom."""
         with Vertical(id="list-box"):
             with Horizontal(id="head"):
-                yield Static(self.TITLE or "", id="headline", markup=False)
+                yield Static(self.headline, id="headline", markup=False)
                 yield self._summary
-            yield Input(placeholder=self.PLACEHOLDER, id="typed")
+            yield Input(placeholder=self.placeholder, id="typed")
             yield self.rows
             yield self._nothing
+            yield from self.compose_below()
             yield self._telling
         yield Footer(compact=True, show_command_palette=False)
+
+    def compose_below(self) -> ComposeResult:
+        """What stands between the list and the line below it."""
+        yield from ()
 
     @property
     def typed(self) -> str:

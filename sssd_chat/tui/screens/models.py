@@ -31,8 +31,8 @@ class ModelsScreen(ListScreen[None]):
     afterwards if it failed, to show why."""
 
     ACTIONS = (*MODELS_ACTIONS, *LIST_ACTIONS)
-    TITLE = "Models"
-    PLACEHOLDER = "Narrow down by name, size or quantization"
+    headline = "Models"
+    placeholder = "Narrow down by name, size or quantization"
 
     @dataclass
     class Read(Message):
