@@ -25,6 +25,7 @@ _KEY_SECONDS = 0.11
 """From one key to the next, as a quick typist has it."""
 _LONGEST_WAIT = 60.0
 _STEP_SECONDS = 0.005
+_QUIET_SECONDS = 0.5
 
 
 @dataclass(slots=True)
@@ -98,6 +99,11 @@ class Terminal:
             if time.perf_counter() > end or self.process.poll() is not None:
                 raise UserError(f"The chat that is measured did not come to {text!r}.")
             seen = seen[-len(wanted) :] + self.read(_STEP_SECONDS)
+
+    def settle(self) -> None:
+        """Reads until nothing more comes for a while."""
+        while self.read(_QUIET_SECONDS):
+            pass
 
     def processor_seconds(self) -> float:
         """What the program used so far."""

@@ -23,6 +23,7 @@ def parser() -> argparse.ArgumentParser:
     _add_turn(kinds)
     _add_throughput(kinds)
     _add_datastore(kinds)
+    _add_screen(kinds)
     return result
 
 
@@ -204,6 +205,28 @@ def _add_datastore(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -
     datastore.add_argument("--json", action="store_true", help="print one object")
 
 
+def _add_screen(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    screen = kinds.add_parser(
+        "screen",
+        help="what the chat's screen costs: echo of typing, processor time, engine speed",
+        description="Runs the chat in a pseudo-terminal. A text streams at 300 tokens/s while keys "
+        "are pressed; then the model answers with the screen around it and without one, in turn.",
+    )
+    shared.add_model_options(screen)
+    screen.add_argument(
+        "--tokens", type=shared.whole(100), default=2000, metavar="N", help="default: 2000"
+    )
+    screen.add_argument("--max-tokens", type=shared.whole(16), default=256, metavar="N")
+    screen.add_argument(
+        "--repeats",
+        type=shared.whole(0),
+        default=3,
+        metavar="N",
+        help="answers of the model with and without the screen; 0 needs no model (default: 3)",
+    )
+    screen.add_argument("--json", action="store_true", help="print one object")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
     options = parser().parse_args(arguments)
@@ -217,6 +240,10 @@ def run(arguments: Sequence[str]) -> int:
         from sssd_chat.cli import bench_datastore
 
         return bench_datastore.run(options)
+    if options.kind == "screen":
+        from sssd_chat.cli import bench_screen
+
+        return bench_screen.screen(options)
     if options.kind == "turn":
         from sssd_chat.cli import bench_turn
 

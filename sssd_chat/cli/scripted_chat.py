@@ -85,8 +85,8 @@ class ScriptedChat:
         self._events.put(ModelReady(_MODEL))
 
     def _earlier(self) -> Iterator[ShownTurn]:
-        passage = passages(1)
         for number in range(self._turns):
+            passage = _PASSAGE.format(number=number)
             yield ShownTurn(2 * number + 1, "user", f"Question {number}")
             yield ShownTurn(2 * number + 2, "assistant", passage, model=READY)
 

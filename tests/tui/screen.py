@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from sssd_chat.tui.widgets.answer import Answer
+from sssd_chat.tui.widgets.answer_text import AnswerText
 from sssd_chat.tui.widgets.prompt import Prompt
 from sssd_chat.tui.widgets.question import Question
 from sssd_chat.tui.widgets.transcript import Transcript
@@ -34,7 +35,7 @@ def note(answer: Answer) -> str:
 
 
 def source(answer: Answer) -> str:
-    return answer.query_one(Markdown).source
+    return answer.query_one(AnswerText).source
 
 
 def lines(pilot: Pilot[None]) -> list[str]:

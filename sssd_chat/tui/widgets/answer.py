@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Markdown, Static
-from textual.widgets.markdown import MarkdownBlock
 
 from sssd_chat.conversation.events import AnswerDone, AnswerFailed, Span, StoppedBy
 from sssd_chat.text import for_display, one_line
-from sssd_chat.tui.code_blocks import markdown_parser
 from sssd_chat.tui.fence import FenceScanner
 from sssd_chat.tui.provenance import with_new
-from sssd_chat.tui.said import CUT, FAILED, Said
+from sssd_chat.tui.said import FAILED, Said
+from sssd_chat.tui.widgets.answer_text import AnswerText
 from sssd_chat.tui.widgets.code_block import CodeBlock
-from sssd_chat.tui.widgets.message_footer import MessageFooter
 from sssd_chat.tui.widgets.sourced_text import SourcedText
 from sssd_chat.tui.widgets.thinking import Thinking
 from sssd_chat.tui.widgets.turn import Turn
@@ -25,18 +24,6 @@ from sssd_chat.tui.widgets.turn import Turn
 _LONG_FENCE_CHARACTERS = 1500
 
 _LEFT_OUT = "▲ Up to here the chat is no longer in the prompt: the context is full."
-
-_BLOCKS: dict[str, type[MarkdownBlock]] = {
-    **Markdown.BLOCKS,
-    "fence": CodeBlock,
-    "code_block": CodeBlock,
-}
-
-
-class AnswerText(Markdown):
-    """The Markdown of an answer."""
-
-    BLOCKS = _BLOCKS
 
 
 class Answer(Turn):
@@ -46,30 +33,29 @@ class Answer(Turn):
         """With `folded`, thinking is one line; with `sourced`, the text is marked by where it came
         from."""
         super().__init__(said)
-        self._folded = folded
         self._sourced = sourced
         self._pending: list[str] = []
         self._fence = FenceScanner()
         self._fence_head: Content | None = None
         self._fence_rest = ""
+        self._thinking = Thinking(said.thinking, folded)
+        self._text = AnswerText()
+        self._line = Static(said.note, classes=f"note {said.style}", markup=False)
 
     def compose(self) -> ComposeResult:
         """The name of the speaker, the text, what it cost, and what can be done with it."""
-        said = self.said
-        yield Static(self.headline(), classes="speaker", markup=False)
-        yield Thinking(said.thinking, self._folded)
+        yield self._speaker
+        yield self._thinking
         if self._sourced:
-            yield SourcedText(said)
-        text = AnswerText(parser_factory=markdown_parser, open_links=False, classes="body")
-        text.display = not self._sourced
-        yield text
-        yield Static(_LEFT_OUT, classes="left-out", markup=False)
-        yield Static(said.note, classes="note", markup=False)
-        yield MessageFooter(said)
-        self.set_class(bool(said.note), "-noted")
-        self.set_class(said.left_out, "-left-out")
-        if said.style:
-            self.add_class(said.style)
+            yield SourcedText(self.said)
+        self._text.display = not self._sourced
+        yield self._text
+        left_out = Static(_LEFT_OUT, classes="left-out", markup=False)
+        left_out.display = self.said.left_out
+        yield left_out
+        self._line.display = bool(self.said.note)
+        yield self._line
+        yield self.footer
 
     async def restore(self) -> None:
         """Shows the text of an answer that comes back to the screen."""
@@ -77,8 +63,9 @@ class Answer(Turn):
             await self._text.update(for_display(self.said.text))
 
     @property
-    def _text(self) -> Markdown:
-        return self.query_one(Markdown)
+    def blocks(self) -> Sequence[Widget]:
+        """The blocks of its Markdown, or its marked text, from top to bottom."""
+        return list(self.query(SourcedText)) or self._text.blocks
 
     def wait(self) -> None:
         """Says that the model is not there yet."""
@@ -92,13 +79,12 @@ class Answer(Turn):
 
     def fold(self, folded: bool) -> None:
         """Shows one line of the thinking, or all of it."""
-        self._folded = folded
-        self.query_one(Thinking).fold(folded)
+        self._thinking.fold(folded)
 
     def mark_left_out(self, left_out: bool) -> None:
         """Says, or no longer says, that the prompt begins below this answer."""
         self.said.left_out = left_out
-        self.set_class(left_out, "-left-out")
+        self.query_one(".left-out").display = left_out
 
     async def mark_sources(self, sourced: bool, current: int | None = None) -> None:
         """Shows the text as it was written with its drafted spans marked, or as Markdown."""
@@ -118,7 +104,6 @@ class Answer(Turn):
 
     def resume(self) -> None:
         """The answer goes on where it ended."""
-        self.remove_class(CUT, FAILED)
         self._note("")
 
     def add(self, text: str, thinking: str = "", spans: Sequence[Span] = ()) -> None:
@@ -131,7 +116,7 @@ class Answer(Turn):
 
     async def draw(self) -> None:
         """Shows what came since."""
-        self.query_one(Thinking).show(self.said.thinking, bool(self.said.text))
+        self._thinking.show(self.said.thinking, bool(self.said.text))
         if not self._pending:
             return
         text = "".join(self._pending)
@@ -187,7 +172,7 @@ class Answer(Turn):
         await self._show_end()
 
     async def _show_end(self) -> None:
-        self.query_one(Thinking).show(self.said.thinking, True)
+        self._thinking.show(self.said.thinking, True)
         if self._sourced:
             self._pending.clear()
             self.query_one(SourcedText).show(None)
@@ -206,10 +191,10 @@ class Answer(Turn):
 
     def _note(self, text: str, style: str = "") -> None:
         self.said.note, self.said.style = text, style
-        self.query_one(".note", Static).update(Content(text))
-        self.set_class(bool(text), "-noted")
-        if style:
-            self.add_class(style)
+        # A class of the answer would have the styles of all its blocks worked out anew.
+        self._line.update(Content(text))
+        self._line.set_classes(f"note {style}")
+        self._line.display = bool(text)
 
     @on(Markdown.LinkClicked)
     def _open_link(self, event: Markdown.LinkClicked) -> None:

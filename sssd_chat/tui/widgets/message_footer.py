@@ -22,6 +22,7 @@ class MessageFooter(Static):
     def __init__(self, said: Said) -> None:
         super().__init__("", markup=False, classes="actions")
         self._said = said
+        self._offered = Content()
 
     def offer(self, actions: Iterable[tuple[Action, str]]) -> None:
         """Names the actions, each with its key; none empties the line."""
@@ -29,7 +30,10 @@ class MessageFooter(Static):
         for action, key in actions:
             part = Content.assemble((key, "$accent"), (f" {action.label.lower()}", "$muted"))
             parts.append(part.stylize(Style.from_meta({_META: action.name})))
-        self.update(Content("   ").join(parts))
+        content = Content("   ").join(parts)
+        if content != self._offered:
+            self._offered = content
+            self.update(content)
 
     def on_click(self, event: events.Click) -> None:
         """Does what was clicked."""

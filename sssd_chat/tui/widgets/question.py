@@ -9,7 +9,6 @@ from textual.widgets import Static
 from sssd_chat.text import for_display
 from sssd_chat.tui.figures import count
 from sssd_chat.tui.said import Said
-from sssd_chat.tui.widgets.message_footer import MessageFooter
 from sssd_chat.tui.widgets.turn import Turn
 
 _FOLD_ABOVE_LINES = 16
@@ -29,9 +28,9 @@ class Question(Turn):
 
     def compose(self) -> ComposeResult:
         """The name of the speaker and the text."""
-        yield Static(self.headline(), classes="speaker", markup=False)
+        yield self._speaker
         yield Static(self._content(), classes="body", markup=False)
-        yield MessageFooter(self.said)
+        yield self.footer
 
     def _content(self) -> Content:
         if not self._folded:

@@ -8,9 +8,6 @@ from sssd_chat.tui.actions import Action
 from sssd_chat.tui.said import Said
 from sssd_chat.tui.widgets.turn import Turn
 
-SELECTED = "-selected"
-_HOVERED = "-hovered"
-
 Offers = Callable[[Said], Iterable[tuple[Action, str]]]
 """The actions for a message, each with its key."""
 
@@ -43,11 +40,7 @@ class MessageSelection:
             self._mark(turn)
 
     def _mark(self, turn: Turn) -> None:
-        selected, hovered = turn.said is self.said, turn is self._hovered
-        offered = turn.has_class(SELECTED) or turn.has_class(_HOVERED)
-        turn.set_class(selected, SELECTED)
-        turn.set_class(hovered, _HOVERED)
-        if selected or hovered:
-            turn.footer.offer(self._offers(turn.said))
-        elif offered:
-            turn.footer.offer(())
+        selected = turn.said is self.said
+        turn.mark(selected)
+        offered = selected or turn is self._hovered
+        turn.footer.offer(self._offers(turn.said) if offered else ())

@@ -9,7 +9,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.dom import DOMNode
 from textual.widget import Widget
-from textual.widgets import Markdown
 
 from sssd_chat.tui.actions import MESSAGE_ACTIONS, Action
 from sssd_chat.tui.keymap import keymap_of_app, shown_key
@@ -301,9 +300,7 @@ class Transcript(FollowingScroll):
 
     def parts(self, block: Widget) -> Sequence[Widget]:
         """The blocks of an answer's Markdown, or its marked text."""
-        if not isinstance(block, Answer):
-            return ()
-        return list(block.query(SourcedText)) or block.query_one(Markdown).children
+        return block.blocks if isinstance(block, Answer) else ()
 
     async def reach_top(self) -> None:
         """Brings back some of the turns above."""
