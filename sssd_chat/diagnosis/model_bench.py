@@ -32,7 +32,7 @@ class ModelBench:
         self._targets: dict[CacheSettings, tuple[Target, TargetSequence]] = {}
         self._random = random.Random(1)
         self._context = min(_CONTEXT, model.trained_context or _CONTEXT)
-        self._text = self._tokens(min(_TEXT, self._context // 3))
+        self._text = self._tokens(max(1, min(_TEXT, self._context // 3)))
         self.can_draft = True
         self.largest = max(SIZES)
 
@@ -41,25 +41,22 @@ class ModelBench:
         UserError when it cannot be had."""
         target, _ = self._target(candidate)
         self.can_draft = target.shape.can_draft
-        self.largest = min(max(SIZES), target.max_draft + 1)
+        room = self._context - len(self._text)
+        self.largest = min(max(SIZES), target.max_draft + 1, room)
 
     @property
     def text_tokens(self) -> int:
         """Tokens that are in the cache before the first measurement."""
         return len(self._text)
 
-    @property
-    def has_room(self) -> bool:
-        """Whether every context has room for another round."""
-        return all(
-            len(sequence.tokens) + 3 * max(SIZES) < self._context
-            for _, sequence in self._targets.values()
-        )
-
     def seconds(self, candidate: Candidate, size: int) -> float:
         """The time of one batch of `size` tokens after the text. Raises UserError when the context
         cannot be had."""
         target, sequence = self._target(candidate)
+        if len(sequence.tokens) + size > self._context:
+            # Every measurement leaves its root in the cache.
+            target.rewind(sequence, 0)
+            target.prefill(sequence, self._text)
         target.set_threads(candidate.threads, candidate.threads_batch)
         root, *chain = self._tokens(size)
         tree = DraftTree()

@@ -32,10 +32,6 @@ class Bench(Protocol):
 
     can_draft: bool
 
-    @property
-    def has_room(self) -> bool:
-        """Whether more can be measured."""
-
     def seconds(self, candidate: Candidate, size: int) -> float:
         """The time of one batch of `size` tokens."""
 
@@ -115,7 +111,7 @@ def measure(
             bench.seconds(trial.candidate, size)
     ends = clock() + seconds
     number = 0
-    while number < LEAST_ROUNDS or (number < _MOST_ROUNDS and clock() < ends and bench.has_room):
+    while number < LEAST_ROUNDS or (number < _MOST_ROUNDS and clock() < ends):
         progress(number + 1)
         turn = number % len(trials)
         for trial in trials[turn:] + trials[:turn]:

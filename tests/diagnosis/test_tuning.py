@@ -26,7 +26,6 @@ class Machine:
         self.cost, self.noise = cost, noise
         self.random = random.Random(seed)
         self.can_draft = True
-        self.has_room = True
         self.measured: list[tuple[Candidate, int]] = []
 
     def seconds(self, candidate: Candidate, size: int) -> float:
