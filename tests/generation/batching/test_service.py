@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,30 @@ def test_a_listener_that_fails_ends_its_own_request_alone(service: EngineService
     listener = Listener()
     service.submit(Request(prompt(2), SETTINGS), listener)
     assert listener.wait().finished is StoppedBy.LENGTH
+
+
+def test_many_threads_that_ask_and_cancel_all_hear_the_end(service: EngineService) -> None:
+    def client(number: int) -> None:
+        rng = random.Random(number)
+        for turn in range(4):
+            listener = Listener()
+            handle = service.submit(Request(prompt(10 * number + turn), SETTINGS), listener)
+            if rng.random() < 0.5:
+                listener.began.wait(rng.choice([0.0, 0.01]))
+                handle.cancel()
+            listener.wait()
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    listener = Listener()
+    service.submit(Request(prompt(1), SETTINGS), listener)
+    listener.wait()
+    figures = service.figures()
+    assert (figures.queued, figures.failed) == (0, 0)
 
 
 def test_a_step_that_breaks_is_told_to_everyone_and_the_engine_goes_on(
