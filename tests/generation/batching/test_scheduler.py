@@ -149,7 +149,7 @@ def test_each_answer_is_what_it_is_alone_whatever_happens_to_the_others(block: i
         while waiting or not scheduler.is_idle:
             while waiting and rng.random() < 0.4:
                 received[scheduler.add(waiting.pop())] = Received()
-            if received and rng.random() < 0.02:
+            if received and rng.random() < 0.06:
                 ticket = rng.choice(list(received))
                 cancelled.add(ticket)
                 scheduler.cancel(ticket)
@@ -170,8 +170,8 @@ def test_each_answer_is_what_it_is_alone_whatever_happens_to_the_others(block: i
                 assert got.last.finished is stopped_by
         preemptions += scheduler.figures().preemptions
         check_clean(engine, scheduler)
-    assert preemptions > 3
-    assert cancels > 2
+    assert preemptions > 0
+    assert cancels > 0
 
 
 def test_a_fault_ends_the_answers_of_its_batch_and_nothing_else() -> None:
