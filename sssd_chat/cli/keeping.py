@@ -82,6 +82,7 @@ class Keeper:
 
     def finish(self, session: ChatSession, generation: Generation[State]) -> None:
         """Keeps the answer as it is; returns when it is on the disk or `problem` says why not."""
+        from sssd_chat.conversation.history.origins import packed_spans
         from sssd_chat.conversation.history.particulars import particulars_of
 
         if self._recorder is None:
@@ -89,7 +90,8 @@ class Keeper:
         reason = generation.stopped_by
         status = "stopped" if reason is None or reason.value == "cancelled" else "done"
         text, particulars = session.written(generation), particulars_of(generation)
-        kept = self._recorder.answer(text, generation.tokens, status, *particulars)
+        spans = packed_spans(session.spans(generation))
+        kept = self._recorder.answer(text, generation.tokens, status, *particulars, spans)
         self.turn = kept.result()
 
     def resume_state(self, session: ChatSession) -> None:

@@ -18,6 +18,7 @@ from sssd_chat.conversation.forgetting import (
     forget_everything,
 )
 from sssd_chat.conversation.history import History, NoSuchChat
+from sssd_chat.conversation.history.origins import StoredSpan, packed_spans, unpacked_spans
 from sssd_chat.conversation.indexing import Indexing
 from sssd_chat.datastore.document import CHATS
 from sssd_chat.datastore.savings import Saving, add_savings, read_savings
@@ -41,7 +42,14 @@ def filled(home: Path, tmp_path: Path) -> dict[str, int]:
     with contextlib.closing(History(paths.history_file())) as history:
         spelled = Spelling().tokenize(f"So {SECRET}.")
         secret, _ = answer(history, f"So {SECRET}.", tokens=spelled)
-        other, _ = answer(history, OTHER, tokens=Spelling().tokenize(OTHER))
+        other, late = answer(history, OTHER, tokens=Spelling().tokenize(OTHER))
+        history.set_prompt(secret, f"and then {SECRET}")
+        spans = [
+            StoredSpan(0, 2, CHATS, f"{secret}/{secret}"),
+            StoredSpan(2, 3, "notes", "plan.txt"),
+            StoredSpan(3, 4, "conversation"),
+        ]
+        history.update_turn(late, OTHER, [], "done", spans=packed_spans(spans))
         with contextlib.closing(TextStore(paths.texts_file())) as texts:
             notes = [
                 StoredText("plan.txt", f"Note: {SECRET}", "1"),
@@ -99,6 +107,20 @@ def test_a_forgotten_chat_leaves_no_trace(filled: dict[str, int]) -> None:
         assert store.check_integrity() == []
 
 
+def test_answers_no_longer_name_what_is_forgotten(filled: dict[str, int]) -> None:
+    def places() -> list[str]:
+        with contextlib.closing(History(paths.history_file())) as history:
+            return [
+                span.source for span in unpacked_spans(history.branch(filled["other"])[1].spans)
+            ]
+
+    assert places() == [CHATS, "notes", "conversation"]
+    forget_chat(filled["secret"])
+    assert places() == ["notes", "conversation"]
+    forget_document("plan.txt")
+    assert places() == ["conversation"]
+
+
 def test_a_forgotten_document_takes_its_parts_along(filled: dict[str, int]) -> None:
     forget_chat(filled["secret"])
     assert forget_document("plan.txt") == 2
@@ -113,6 +135,8 @@ def test_a_forgotten_collection_takes_its_savings_along(filled: dict[str, int]) 
 
 
 def test_everything_is_forgotten(filled: dict[str, int]) -> None:
+    with contextlib.closing(History(paths.history_file())) as history:
+        history.set_prompt(None, f"or {SECRET}")
     forget_everything()
     assert found(SECRET) == found(OTHER) == []
     with contextlib.closing(Datastore(paths.datastore_folder() / "spelling")) as store:

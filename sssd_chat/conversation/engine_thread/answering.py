@@ -112,6 +112,7 @@ class Answering:
                 old = chat.find(turn, "user")
                 if command.stop.is_set():
                     return None
+                _refuse_nothing(text)
                 if not split_attachments(text)[0]:
                     # The documents of the question go along with what is asked in its place.
                     text = with_attachments(text, split_attachments(old.written)[0])
@@ -135,8 +136,7 @@ class Answering:
                 raise AssertionError(f"{command} asks for no answer")
 
     def _ask(self, running: Running, parent: int | None, text: str) -> Turn:
-        if not text.strip():
-            raise UserError("The question is empty.")
+        _refuse_nothing(text)
         name = running.session.model_name
         question = self._chat.ask(parent, text, name, running.fingerprint)
         self._emit(QuestionKept(question.id, *self._chat.place_of(question.id)))
@@ -184,6 +184,11 @@ class Answering:
         if learner.problem and learner.problem != self._learning_problem:
             self._learning_problem = learner.problem
             self._emit(Notice(learner.problem, "warning"))
+
+
+def _refuse_nothing(question: str) -> None:
+    if not question.strip():
+        raise UserError("The question is empty.")
 
 
 class _Answer:

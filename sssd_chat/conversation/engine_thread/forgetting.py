@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
 
+from sssd_chat import paths
 from sssd_chat.conversation.events import Event, Notice
+from sssd_chat.conversation.state_cache import StateCache
 from sssd_chat.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -24,7 +27,11 @@ class Forgetting:
         self._thread: threading.Thread | None = None
 
     def forget(self, chat: int, turns: Sequence[int]) -> None:
-        """Forgets turns that the history does not hold any more; returns at once."""
+        """Forgets turns that the history does not hold any more; returns at once. The kept state of
+        the chat is gone by then: it must not be taken for the chat as it is."""
+        with contextlib.suppress(OSError):
+            # What cannot be taken away now is tried again, and told.
+            StateCache(paths.state_cache_folder(), 0).forget(chat)
         self._work.put((chat, turns))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="forgetting", daemon=True)

@@ -42,6 +42,7 @@ def portable_chat(history: History, chat: int) -> PortableChat:
         summary.created,
         summary.updated,
         history.chosen_leaf(chat),
+        summary.parameters,
     )
 
 

@@ -70,6 +70,8 @@ class Importer:
                     turn.updated,
                 ),
             )
+        if chat.parameters:
+            self._history.set_parameters(number, chat.parameters)
         if chat.leaf is not None:
             self._history.set_leaf(number, numbers[chat.leaf])
         return number

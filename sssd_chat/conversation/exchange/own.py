@@ -31,6 +31,7 @@ def written(chat: PortableChat) -> Record:
         "system": chat.system,
         "created": chat.created,
         "updated": chat.updated,
+        "parameters": _embedded(chat.parameters),
         "current": None if chat.leaf is None else places[chat.leaf],
         "turns": [
             {
@@ -67,6 +68,7 @@ def read(value: Record) -> PortableChat:
         created=_time(value.get("created"), "created"),
         updated=_time(value.get("updated"), "updated"),
         leaf=current,
+        parameters=_detached(value.get("parameters", "")),
     )
 
 

@@ -50,6 +50,8 @@ class PortableChat:
     updated: float | None = None
     leaf: Key | None = None
     """The last turn of the branch that goes on; None for the newest."""
+    parameters: str = ""
+    """How its answers are to be written (a JSON object); empty when that is not known."""
 
     def content_hash(self) -> str:
         """The same for two records of the same chat: taken over what was said, in which order and

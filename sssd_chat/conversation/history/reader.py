@@ -155,6 +155,10 @@ class HistoryReader:
         find = "SELECT 1 FROM turns WHERE id = ?"
         return all(self._connection.execute(find, (turn,)).fetchone() for turn in turns)
 
+    def changes_by_others(self) -> int:
+        """A number that is another one when something else than this connection has written."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
     def prompt(self, chat: int | None) -> str:
         """What stood in the prompt when the chat was left; None for the chat that is not begun."""
         if chat is None:

@@ -60,6 +60,8 @@ class ChatRecorder:
         self._answer: int | None = None
         self._lost_turns = False
         """Whether the chat was deleted and went on: the first of its turns are in no history."""
+        self._complete_at: tuple[int, int] | None = None
+        """The chat and the state of the database in which nothing of it was missing."""
         self._model = ""
         self._fingerprint = ""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -262,7 +264,13 @@ class ChatRecorder:
     def _has(self, turns: Sequence[int]) -> bool:
         if self._chat is None:
             return True
-        return self._open().has_chat(self._chat) and self._open().has_turns(turns)
+        history = self._open()
+        state = self._chat, history.changes_by_others()
+        if state == self._complete_at:
+            return True
+        has_all = history.has_chat(self._chat) and history.has_turns(turns)
+        self._complete_at = state if has_all else None
+        return has_all
 
     def _leave(self) -> None:
         self._chat = self._last_turn = self._answer = None

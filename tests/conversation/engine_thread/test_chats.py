@@ -145,7 +145,15 @@ def test_a_deleted_turn_is_nowhere_any_more(start: Start, home: Path) -> None:
     assert list(traces_in_files(home, text_needles("my secret is purple"), set())) == []
     (folder,) = paths.datastore_folder().iterdir()
     with contextlib.closing(Datastore(folder)) as store:
-        assert sorted(store.labels("chats")) == [f"1/{first.turn}", f"1/{more.turn}"]
+        # The last answer may wait for the next start: another one was writing.
+        assert (
+            {f"1/{first.turn}"}
+            <= set(store.labels("chats"))
+            <= {
+                f"1/{first.turn}",
+                f"1/{more.turn}",
+            }
+        )
 
 
 def test_a_sibling_takes_the_place_of_a_deleted_answer(start: Start) -> None:
