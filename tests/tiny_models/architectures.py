@@ -11,7 +11,8 @@ class Architecture(enum.StrEnum):
     DEEPSEEK2 = "deepseek2"  # multi-head latent attention
     GEMMA3 = "gemma3"  # sliding window in three layers of four
     QWEN3MOE = "qwen3moe"  # mixture of experts
-    MAMBA = "mamba"  # recurrent
+    MAMBA = "mamba"  # recurrent: a selective state space
+    RWKV7 = "rwkv7"  # recurrent: linear attention
     GRANITE_HYBRID = "granitehybrid"  # hybrid: Mamba 2 and attention
     QWEN3_NEXT = "qwen3next"  # hybrid: gated delta net and attention, mixture of experts
     LFM2 = "lfm2"  # hybrid: short convolutions and attention
@@ -21,7 +22,7 @@ class Architecture(enum.StrEnum):
     @property
     def is_recurrent(self) -> bool:
         """Whether all of its memory is a recurrent state."""
-        return self is Architecture.MAMBA
+        return self in (Architecture.MAMBA, Architecture.RWKV7)
 
     @property
     def is_hybrid(self) -> bool:

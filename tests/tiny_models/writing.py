@@ -9,7 +9,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from tests.tiny_models import attention, recurrent
+from tests.tiny_models import attention, recurrent, rwkv
 from tests.tiny_models.architectures import Architecture
 from tests.tiny_models.vocabulary import (
     BEGIN,
@@ -113,6 +113,7 @@ _BUILDERS: dict[Architecture, Callable[[gguf.GGUFWriter, Weights], None]] = {
     Architecture.GEMMA3: attention.build_gemma3,
     Architecture.QWEN3MOE: attention.build_qwen3moe,
     Architecture.MAMBA: recurrent.build_mamba,
+    Architecture.RWKV7: rwkv.build_rwkv7,
     Architecture.GRANITE_HYBRID: recurrent.build_granitehybrid,
     Architecture.QWEN3_NEXT: recurrent.build_qwen3next,
     Architecture.LFM2: recurrent.build_lfm2,
