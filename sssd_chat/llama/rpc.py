@@ -1,7 +1,7 @@
 """Other machines that take layers of a model: servers of llama.cpp's RPC backend.
 
-llama.cpp ends the process when a server cannot be reached, so each is tried before it is handed
-over.
+llama.cpp ends the process when a server cannot be reached, or is none of its own version, so each
+is greeted before it is handed over (negotiate_hello in ggml-rpc.cpp).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 import socket
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -17,9 +18,16 @@ from sssd_chat.llama.runtime import api
 
 _SECONDS = 3.0
 """A server in the same network answers in milliseconds."""
-_ADDRESS = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+# llama.cpp cuts at the first colon, so an IPv6 address cannot be given.
+_ADDRESS = re.compile(r"(?P<host>[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 _BACKEND = b"RPC"
 _ADD = b"ggml_backend_rpc_add_server"
+
+_HELLO = struct.pack("<BQ24x", 14, 24)
+"""The greeting: its number, which never changes, and 24 bytes about the connection, here none."""
+_ANSWER = struct.Struct("<QBB")
+"""The beginning of the answer: its size, and the version of the protocol."""
+_ANSWER_SIZE, _VERSION = 28, (7, 0)
 
 _added: set[str] = set()
 
@@ -64,17 +72,32 @@ def parse(address: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 1 << 16:
         raise UsageError(f"model.rpc_servers holds '{address}'; a server is HOST:PORT.")
-    return match["host"].strip("[]"), int(match["port"])
+    return match["host"], int(match["port"])
 
 
 def _try(address: str, place: tuple[str, int]) -> None:
     try:
-        socket.create_connection(place, _SECONDS).close()
+        with socket.create_connection(place, _SECONDS) as connection:
+            connection.sendall(_HELLO)
+            with connection.makefile("rb") as stream:
+                answer = stream.read(_ANSWER.size)
     except (OSError, UnicodeError) as error:
         why = "timed out" if isinstance(error, TimeoutError) else reason(error)
         raise UserError(
             f"The server {address} of model.rpc_servers does not answer: {why.lower()}."
         ) from error
+    if not _is_same_version(answer):
+        raise UserError(
+            f"What answers at {address} of model.rpc_servers is no rpc-server of this version of "
+            "llama.cpp: start one that was built from the same sources."
+        )
+
+
+def _is_same_version(answer: bytes) -> bool:
+    if len(answer) != _ANSWER.size:
+        return False
+    size, major, minor = _ANSWER.unpack(answer)
+    return bool(size == _ANSWER_SIZE and major == _VERSION[0] and minor <= _VERSION[1])
 
 
 class _Library:

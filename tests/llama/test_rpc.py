@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import struct
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from sssd_chat.errors import UsageError, UserError
 from sssd_chat.generation.loading import EngineSettings, load_engine
+from sssd_chat.llama import rpc
 from sssd_chat.llama.rpc import add_servers, parse
 from tests.tiny_models import tiny_model
 
@@ -29,11 +33,34 @@ class Registry:
         return add
 
 
+HELLO = struct.pack("<QBBBB24x", 28, 7, 0, 0, 0)
+"""What an rpc-server of this version answers to a greeting."""
+
+
+@contextlib.contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """The address of something that gives everybody the same answer."""
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection:
+                    greeting = connection.recv(64)
+                    assert greeting[0] == 14 and len(greeting) == 33
+                    connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        # What waits in accept() is woken, or it would keep the port.
+        listening.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.fixture
 def server() -> Iterator[str]:
-    """The address of something that takes connections."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
+    with answering(HELLO) as address:
+        yield address
 
 
 def closed_port() -> str:
@@ -59,6 +86,34 @@ def test_a_server_that_does_not_answer_is_never_handed_over(server: str) -> None
     assert registry.added == [] and known == set()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        HELLO[:9],
+        struct.pack("<QBBBB24x", 28, 8, 0, 0, 0),
+        struct.pack("<QBBBB24x", 28, 7, 1, 0, 0),
+        struct.pack("<QBBB", 3, 2, 0, 0),
+    ],
+)
+def test_what_is_no_server_of_this_version_is_never_handed_over(answer: bytes) -> None:
+    registry = Registry()
+    with answering(answer) as address, pytest.raises(UserError) as refused:
+        add_servers([address], registry, set())
+    assert f"What answers at {address} of model.rpc_servers is no rpc-server" in str(refused.value)
+    assert registry.added == []
+
+
+def test_a_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is busy with another program takes connections, and says nothing."""
+    monkeypatch.setattr(rpc, "_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(UserError, match="does not answer: timed out"):
+            add_servers([address], Registry(), set())
+
+
 def test_a_server_without_devices_is_told(server: str) -> None:
     known = set[str]()
     with pytest.raises(UserError, match="offers no device"):
@@ -79,6 +134,7 @@ def test_a_server_without_devices_is_told(server: str) -> None:
         "a b:1",
         "http://h:1",
         "::1:2",
+        "[::1]:2",
     ],
 )
 def test_what_is_no_address_is_told(address: str) -> None:
@@ -89,7 +145,6 @@ def test_what_is_no_address_is_told(address: str) -> None:
 
 def test_addresses() -> None:
     assert parse("gpu-box.local:50052") == ("gpu-box.local", 50052)
-    assert parse("[::1]:1") == ("::1", 1)
 
 
 def test_a_build_without_the_backend_says_so(models: Path, server: str) -> None:
