@@ -29,13 +29,14 @@ class Imports:
         self._model = Path()
         self._closed = False
 
-    def open(self, model: Path) -> None:
-        """Shows the running import, or asks for a new one, to be indexed for `model`."""
+    def open(self, model: Path, path: str = "") -> None:
+        """Shows the running import, or asks for a new one, to be indexed for `model`; `path` stands
+        in its field already."""
         from sssd_chat.tui.screens.importing import ImportScreen
 
         self._model = model
         running = self._job if self._job is not None and self._job.is_running else None
-        self._app.push_screen(ImportScreen(self._start, running))
+        self._app.push_screen(ImportScreen(self._start, running, path))
 
     def close(self) -> None:
         """Ends a running import."""

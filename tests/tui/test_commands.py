@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from sssd_chat.conversation.chat_library import ChatLibrary
 from sssd_chat.conversation.events import AnswerParameters, TitleChanged, VerifyDone, VerifyRunning
@@ -17,6 +18,7 @@ from sssd_chat.errors import UserError
 from sssd_chat.tui.app import ChatApp
 from sssd_chat.tui.exporting import Export, export_wanted, write_export
 from sssd_chat.tui.parameters import PARAMETERS, changed, described
+from sssd_chat.tui.screens.importing import ImportScreen
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, opened, shown_turn, wait_until
 from tests.tui.screen import ask, ask_and_answer, paste, prompt, shows, told
@@ -199,6 +201,13 @@ async def test_verify_shows_how_far_it_is_and_what_came_of_it(
         assert not shows(pilot, "12 of 80 tokens")
         await pilot.press("escape")
         assert backend.cancelled == 1
+
+
+async def test_import_begins_with_the_path(open_chat: OpenChat) -> None:
+    async with open_chat() as pilot:
+        await _type(pilot, "/import '/my papers'")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ImportScreen))
+        assert pilot.app.screen.query_one("#path", Input).value == "/my papers"
 
 
 async def test_verify_waits_for_the_answer(open_chat: OpenChat, backend: FakeBackend) -> None:

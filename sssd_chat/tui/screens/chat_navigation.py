@@ -12,6 +12,7 @@ from sssd_chat.conversation.events import ChatBackend, Event
 from sssd_chat.tui.deletions import Deletions
 from sssd_chat.tui.imports import Imports
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
+from sssd_chat.tui.slash import typed_path
 from sssd_chat.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -102,8 +103,14 @@ class NavigationActions(ChatScreenBase):
 
     def action_import_documents(self) -> None:
         """Makes files a collection that is drafted from."""
-        if self._state.model is not None:
-            self._imports.open(Path(self._state.model.path))
+        self.command_import_documents("")
+
+    def command_import_documents(self, path: str) -> None:
+        """Begins with a path that was typed; empty for none."""
+        if self._state.model is None:
+            self.notify("An import waits for the model; try again when it is there.", markup=False)
+            return
+        self._imports.open(Path(self._state.model.path), typed_path(path))
 
     @property
     def _has_panel(self) -> bool:

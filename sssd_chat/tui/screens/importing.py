@@ -39,11 +39,15 @@ class ImportScreen(ModalScreen[None]):
     VERTICAL_BREAKPOINTS = _HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
 
-    def __init__(self, start: StartImport, running: BackgroundImport | None) -> None:
-        """`running` is an import that was begun earlier and is not over."""
+    def __init__(
+        self, start: StartImport, running: BackgroundImport | None, path: str = ""
+    ) -> None:
+        """`running` is an import that was begun earlier and is not over; else `path` stands in the
+        field for it."""
         super().__init__()
         self._start = start
         self._job = running
+        self._path = path
 
     def compose(self) -> ComposeResult:
         """Two fields, figures, and buttons."""
@@ -63,6 +67,7 @@ class ImportScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Shows an import that is running already."""
+        self.query_one("#path", Input).value = self._path
         if self._job is not None:
             (path,) = self._job.settings.paths
             self.query_one("#path", Input).value = for_display(str(path))
