@@ -20,7 +20,7 @@ from tests.generation.toy import RandomDrafter
 from tests.llama.decoding import FLIP, ROUNDING
 from tests.tiny_models import CHATML_TEMPLATE, DRAFTED_ARCHITECTURES, Architecture
 
-GREEDY = GenerationSettings(SamplerSettings(temperature=0.0), max_tokens=60)
+GREEDY = GenerationSettings(SamplerSettings(temperature=0.0), max_tokens=40)
 
 
 class Rehearsal:
@@ -34,7 +34,7 @@ class Rehearsal:
         target, sequence = self._target, self._sequence
         target.prefill(sequence, text)
         tokens: list[int] = []
-        for _ in range(6):
+        for _ in range(4):
             tokens.append(int(target.logits(sequence).argmax()))
             target.verify([(sequence, tokens[-1], DraftTree())])
             target.commit(sequence, [])

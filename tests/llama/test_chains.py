@@ -28,7 +28,7 @@ def test_random_chains_give_what_plain_decoding_gives(
     rng = random.Random(7)
     chains = 0
     differences: list[float] = []
-    while chains < 400:
+    while chains < 250:
         prompt = [rng.randrange(3, vocabulary) for _ in range(rng.randrange(1, 40))]
         truth, expected = plain_run(target, sequence, prompt, 400)
         target.rewind(sequence, 0)

@@ -82,9 +82,7 @@ def written(path: Path, architecture: str, kind: str | None = None) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("architecture", "kind"), [("bert", None), ("t5", None), ("llama", "adapter"), ("clip", None)]
-)
+@pytest.mark.parametrize(("architecture", "kind"), [("bert", None), ("llama", "adapter")])
 def test_every_command_says_the_same_sentence(
     tmp_path: Path, architecture: str, kind: str | None
 ) -> None:
