@@ -27,7 +27,7 @@ _LEARNING_RATE = 0.2
 
 
 @dataclass(slots=True, eq=False)
-class Sequence(Generic[State]):
+class LiveSequence(Generic[State]):
     """A request that has its place in the cache."""
 
     ticket: Ticket
@@ -57,9 +57,9 @@ class Sequence(Generic[State]):
 class Batch(Generic[State]):
     """One decode."""
 
-    writing: list[Sequence[State]]
+    writing: list[LiveSequence[State]]
     drafts: list[DraftTree]
-    reading: list[Sequence[State]]
+    reading: list[LiveSequence[State]]
     parts: list[list[int]]
     """The next tokens of each text that is read."""
     padding: int
@@ -115,7 +115,7 @@ class Composer(Generic[State]):
         self._read_seconds: float | None = None
         """Time of a token that is read in a batch."""
 
-    def compose(self, live: list[Sequence[State]], free_cells: int) -> Batch[State]:
+    def compose(self, live: list[LiveSequence[State]], free_cells: int) -> Batch[State]:
         """The batch of the next step. `free_cells`, at least one for each sequence, limit its
         size."""
         target, cost = self._engine.target, self._engine.cost
@@ -148,7 +148,9 @@ class Composer(Generic[State]):
             seconds[len(writing)] / len(writing) if is_known else None,
         )
 
-    def _drafts(self, writing: list[Sequence[State]], context: int, room: int) -> list[DraftTree]:
+    def _drafts(
+        self, writing: list[LiveSequence[State]], context: int, room: int
+    ) -> list[DraftTree]:
         engine = self._engine
         if not writing:
             return []
@@ -168,7 +170,7 @@ class Composer(Generic[State]):
             return _LEAST_PART if known is None else max(_LEAST_PART, int(spare / known))
         return _FIRST_PART if known is None else max(_LEAST_PART, int(_ALONE_SECONDS / known))
 
-    def _parts(self, reading: list[Sequence[State]], budget: int) -> list[list[int]]:
+    def _parts(self, reading: list[LiveSequence[State]], budget: int) -> list[list[int]]:
         """Shares the tokens of a step among the prompts, evenly but for what a short one does not
         need: so a short prompt need not wait for a long one. Each gets one at least."""
         sizes = [1] * len(reading)
@@ -202,7 +204,7 @@ class Composer(Generic[State]):
 
     def shares(
         self, batch: Batch[State], seconds: float
-    ) -> Iterator[tuple[Sequence[State], DraftTree, StepStatistics]]:
+    ) -> Iterator[tuple[LiveSequence[State], DraftTree, StepStatistics]]:
         """What the step cost each writing sequence: an equal part of a step without drafts, and of
         the rest as much as its draft is of all drafts. What reads took is left out."""
         if batch.reads and batch.decode_seconds is not None:

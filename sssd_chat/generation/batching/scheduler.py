@@ -17,7 +17,7 @@ from typing import Generic
 from sssd_chat.drafting import Drafter
 from sssd_chat.errors import UserError
 from sssd_chat.generation.answer import Answer, Step
-from sssd_chat.generation.batching.composing import Batch, Composer, Sequence
+from sssd_chat.generation.batching.composing import Batch, Composer, LiveSequence
 from sssd_chat.generation.batching.request import Phase, Progress, Request, Ticket
 from sssd_chat.generation.batching.slots import Slots
 from sssd_chat.generation.engine import Engine
@@ -85,7 +85,7 @@ class Scheduler(Generic[State]):
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
         """In the order of arrival."""
-        self._live: list[Sequence[State]] = []
+        self._live: list[LiveSequence[State]] = []
         self._reports: list[Progress] = []
         """For the next step to return."""
         self._counts = _Counts()
@@ -187,10 +187,12 @@ class Scheduler(Generic[State]):
             seconds = self._target.verify(batch.items, batch.padding, batch.reads)
         except CacheFull as error:
             # The count of cells is exact for every cache known; should it not be, fewer fit.
-            if len(self._live) == 1:
-                return reports + self.fail_live(str(error))
-            self._slots.shrink(self._slots.kept_cells)
-            self._preempt(self._live[-1])
+            if kept := self._slots.kept_cells:
+                self._slots.shrink(kept)
+            elif len(self._live) > 1:
+                self._preempt(self._live[-1])
+            else:
+                reports += self.fail_live(str(error))
             return reports
         except DecodeError as error:
             return reports + self.fail_live(str(error))
@@ -222,7 +224,7 @@ class Scheduler(Generic[State]):
                 reports += self._begin_writing(sequence)
         return reports
 
-    def _begin_writing(self, sequence: Sequence[State]) -> list[Progress]:
+    def _begin_writing(self, sequence: LiveSequence[State]) -> list[Progress]:
         """Its whole text is in the cache. The first token comes from the logits of the decode that
         read its end; an answer that goes on has its next root already."""
         ticket, answer = sequence.ticket, sequence.ticket.answer
@@ -238,7 +240,7 @@ class Scheduler(Generic[State]):
         ticket.times.first_token = time.perf_counter()
         return [self._emitted(sequence, step)]
 
-    def _emitted(self, sequence: Sequence[State], step: Step) -> Progress:
+    def _emitted(self, sequence: LiveSequence[State], step: Step) -> Progress:
         ticket, answer = sequence.ticket, sequence.ticket.answer
         self._counts.emitted += len(step.tokens)
         sampler = answer.sampler
@@ -282,7 +284,7 @@ class Scheduler(Generic[State]):
         # The last token of a new prompt is always read: its logits are wanted.
         most = len(text) if answer.tokens else len(text) - 1
         conversation = self._slots.take(text, most)
-        sequence = Sequence(ticket, conversation, text)
+        sequence = LiveSequence(ticket, conversation, text)
         insort(self._live, sequence, key=lambda each: each.ticket.number)
         shared = len(conversation.state.tokens)
         if ticket.times.admitted is None:
@@ -298,7 +300,7 @@ class Scheduler(Generic[State]):
         while len(self._live) > 1 and self._free_cells() < len(self._live):
             self._preempt(self._live[-1])
 
-    def _preempt(self, sequence: Sequence[State]) -> None:
+    def _preempt(self, sequence: LiveSequence[State]) -> None:
         """Back into the queue. Tokens, sampler and text stay with the ticket: when it is let in
         again, prompt and answer are read and it goes on as if nothing had been."""
         self._counts.preemptions += 1
@@ -314,7 +316,7 @@ class Scheduler(Generic[State]):
         if missing > 0:
             self._slots.shrink(missing)
 
-    def _release(self, sequence: Sequence[State]) -> None:
+    def _release(self, sequence: LiveSequence[State]) -> None:
         self._live.remove(sequence)
         self._slots.give_back(sequence.conversation)
 
@@ -344,7 +346,7 @@ class Scheduler(Generic[State]):
         """Ends every live sequence with an error: what is in the cache is not to be trusted."""
         return [self._fail(sequence, error) for sequence in list(self._live)]
 
-    def _fail(self, sequence: Sequence[State], error: str) -> Progress:
+    def _fail(self, sequence: LiveSequence[State], error: str) -> Progress:
         self._counts.failed += 1
         self._live.remove(sequence)
         self._slots.discard(sequence.conversation)

@@ -212,6 +212,12 @@ def test_a_cache_that_is_full_too_early_costs_time_but_no_token() -> None:
     for request, got in zip(requests, run(scheduler, requests), strict=True):
         assert (got.tokens, got.text) == alone(request)[:2]
     assert scheduler.figures().preemptions == 2
+    # Kept texts go before anybody is sent away, and the last one ends only when nothing is left.
+    kept = scheduler.figures().cells_kept
+    toy(engine).faults += [CacheFull("The context is full.")] * 2
+    (got,) = run(scheduler, [Request((5, 6, 7))])
+    assert kept > 0 and scheduler.figures().cells_kept == 0
+    assert got.last is not None and got.last.error == "The context is full."
     check_clean(engine, scheduler)
 
 
