@@ -245,11 +245,12 @@ def model_folders(config: Config) -> list[Path]:
 
 def engine_settings(options: argparse.Namespace, config: Config | None = None) -> EngineSettings:
     """The model options as the engine takes them; without `config`, nothing but the options
-    counts. Raises UserError when there is no model."""
+    counts, not even what was tuned. Raises UserError when there is no model."""
     from sssd_chat import paths
     from sssd_chat.config import Config
     from sssd_chat.generation.loading import EngineSettings
 
+    tuning_folder = None if config is None else paths.tuning_folder()
     config = config or Config()
     return EngineSettings(
         model_path(options, config),
@@ -263,7 +264,7 @@ def engine_settings(options: argparse.Namespace, config: Config | None = None) -
         flash_attention=_first(options.flash_attn, config.model.flash_attention),
         cache_type_k=_first(options.cache_type_k, config.model.cache_type_k),
         cache_type_v=_first(options.cache_type_v, config.model.cache_type_v),
-        tuning_folder=paths.tuning_folder(),
+        tuning_folder=tuning_folder,
         rpc_servers=config.model.rpc_servers,
     )
 

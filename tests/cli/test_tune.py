@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from sssd_chat import paths
+from sssd_chat.cli import options as shared
+from sssd_chat.cli import tune as tune_options
 from sssd_chat.cli.main import main
+from sssd_chat.config.settings import Config, ModelConfig
 from sssd_chat.generation.loading import EngineSettings, load_engine
 from sssd_chat.generation.tuning import load_tuning
 from tests.tiny_models import Architecture, tiny_model
@@ -79,6 +82,16 @@ def test_it_runs_beside_a_chat(models: Path, capsys: Capture) -> None:
     assert main(["doctor", "--model", str(model), "--threads", "1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["model"]
     assert told["tuning"]["plain"] > 0
+
+
+def test_settings_go_before_it_and_measurements_do_without(models: Path) -> None:
+    options = tune_options.parser().parse_args(["--model", str(tiny_model(models))])
+    config = Config(model=ModelConfig(threads=3, flash_attention="off", cache_type_k="f32"))
+    settings = shared.engine_settings(options, config)
+    assert settings.tuning_folder == paths.tuning_folder()
+    assert (settings.threads, settings.flash_attention, settings.cache.type_k) == (3, "off", "f32")
+    # `bench` compares by its options alone.
+    assert shared.engine_settings(options).tuning_folder is None
 
 
 def test_an_interruption_keeps_nothing(models: Path) -> None:
