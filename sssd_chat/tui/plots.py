@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 _COLUMNS = "▁▂▃▄▅▆▇█"
@@ -38,7 +39,8 @@ def _cell(level: int | None, above: int) -> str:
     return _COLUMNS[eighths - 1] if eighths > 0 else " "
 
 
-def curve(points: Sequence[tuple[float, float]], width: int, height: int) -> list[str]:
+@lru_cache(maxsize=8)
+def curve(points: tuple[tuple[float, float], ...], width: int, height: int) -> tuple[str, ...]:
     """A line through points (x from 0 at the left to 1 at the right, ascending; y from 0 at the
     foot to 1 at the top) as `height` lines of `width` braille characters, from the top down."""
     across, down = width * _DOTS_ACROSS, height * _DOTS_DOWN
@@ -53,7 +55,7 @@ def curve(points: Sequence[tuple[float, float]], width: int, height: int) -> lis
             bit = _DOT_BITS[column % _DOTS_ACROSS][dot % _DOTS_DOWN]
             dots[dot // _DOTS_DOWN][column // _DOTS_ACROSS] |= bit
         before = row
-    return ["".join(chr(_BRAILLE | cell) if cell else " " for cell in line) for line in dots]
+    return tuple("".join(chr(_BRAILLE | cell) if cell else " " for cell in line) for line in dots)
 
 
 def place(x: float, y: float, width: int, height: int) -> tuple[int, int]:

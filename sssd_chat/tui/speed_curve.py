@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from textual.content import Content
 
@@ -21,17 +22,18 @@ def has_curve(weeks: Sequence[WeekSpeed]) -> bool:
     return any(week.speed_up is not None for week in weeks)
 
 
-def speed_curve(weeks: Sequence[WeekSpeed], width: int, height: int) -> list[Content]:
+@lru_cache(maxsize=8)
+def speed_curve(weeks: tuple[WeekSpeed, ...], width: int, height: int) -> tuple[Content, ...]:
     """A column for each week in `height` lines of `width` cells, the last line being the axis of
     time; the oldest weeks are left out where there is no room for all."""
     room = max(4, width - _SCALE)
     shown = _every_week(weeks)[-room:]
     known = [speed for _, speed in shown if speed is not None]
     if not known:
-        return [
+        return (
             Content.styled("the speed of each week", "$muted"),
             Content.styled("shows after the first answers", "$muted"),
-        ]
+        )
     top = max(_LOWEST_TOP, *known)
     cells = min(room, _WIDEST_COLUMN * len(shown))
     drawn = columns([speed for _, speed in shown], 1.0, top, height - 1)
@@ -40,7 +42,7 @@ def speed_curve(weeks: Sequence[WeekSpeed], width: int, height: int) -> list[Con
         Content.assemble((_stretched(line, cells), "$accent"), (f"{scale:>{_SCALE}}", "$muted"))
         for line, scale in zip(drawn, scales, strict=True)
     ]
-    return [*lines, Content.styled(_axis([start for start, _ in shown], cells), "$muted")]
+    return (*lines, Content.styled(_axis([start for start, _ in shown], cells), "$muted"))
 
 
 def _stretched(line: str, cells: int) -> str:

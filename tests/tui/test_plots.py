@@ -50,7 +50,7 @@ def test_a_curve_is_one_line_without_gaps(
 ) -> None:
     xs[0], xs[-1] = 0.0, 1.0
     ys = data.draw(st.lists(st.floats(0, 1), min_size=len(xs), max_size=len(xs)))
-    lines = curve(list(zip(xs, ys, strict=True)), width, height)
+    lines = curve(tuple(zip(xs, ys, strict=True)), width, height)
     assert [len(line) for line in lines] == [width] * height
     assert all(any(line[n] != " " for line in lines) for n in range(width))
     column, line = place(1.0, ys[-1], width, height)
@@ -58,8 +58,8 @@ def test_a_curve_is_one_line_without_gaps(
 
 
 def test_a_curve_rises_from_the_foot_to_the_top() -> None:
-    assert curve([(0.0, 0.0), (1.0, 1.0)], 4, 2) == ["  ⡠⠊", "⡠⠊  "]
-    assert curve([], 3, 1) == ["   "]
+    assert curve(((0.0, 0.0), (1.0, 1.0)), 4, 2) == ("  ⡠⠊", "⡠⠊  ")
+    assert curve((), 3, 1) == ("   ",)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 60))
@@ -71,8 +71,8 @@ def test_portions_fill_the_width(shares: list[float], width: int) -> None:
         assert all(cell > 0 for cell, share in zip(cells, shares, strict=True) if share > 0)
 
 
-def weeks(*speeds: float | None) -> list[WeekSpeed]:
-    return [WeekSpeed(MONDAY + n * WEEK, 100, speed) for n, speed in enumerate(speeds)]
+def weeks(*speeds: float | None) -> tuple[WeekSpeed, ...]:
+    return tuple(WeekSpeed(MONDAY + n * WEEK, 100, speed) for n, speed in enumerate(speeds))
 
 
 def test_the_speed_curve_has_a_column_for_each_week_and_axes() -> None:
@@ -86,7 +86,7 @@ def test_the_speed_curve_has_a_column_for_each_week_and_axes() -> None:
 
 def test_weeks_without_chats_keep_their_place_in_the_speed_curve() -> None:
     first, _, _, last = weeks(1.2, None, None, 1.4)
-    lines = [line.plain for line in speed_curve([first, last], 26, 2)]
+    lines = [line.plain for line in speed_curve((first, last), 26, 2)]
     assert lines[0].count("·") == 8, "two empty weeks"
 
 

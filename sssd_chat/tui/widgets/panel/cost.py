@@ -52,7 +52,7 @@ class CostSection(Section):
         width = max(8, self.columns - _SCALE)
         top = max(2.0, *(cost for _, cost in relative))
         largest = relative[-1][0]
-        points = [(_x(size, largest), _y(cost, top)) for size, cost in relative]
+        points = tuple((_x(size, largest), _y(cost, top)) for size, cost in relative)
         drawn = [
             Content.styled(f"{line:<{width}}", "$accent") for line in curve(points, width, height)
         ]
