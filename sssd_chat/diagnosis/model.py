@@ -11,6 +11,7 @@ from sssd_chat.generation.engine import MAX_DRAFT
 from sssd_chat.generation.loading import EngineSettings, load_engine, step_cost_file
 from sssd_chat.generation.opening import as_loaded, offload_plan
 from sssd_chat.generation.tuning import Tuning, load_tuning
+from sssd_chat.llama.chat_ability import refuse_what_cannot_chat
 from sssd_chat.llama.gguf import read_header
 from sssd_chat.llama.kv_cache import CacheSettings
 from sssd_chat.llama.offloading import OffloadPlan
@@ -75,13 +76,14 @@ def look_at_model(settings: EngineSettings) -> ModelReport:
     """The report of a model, from the costs that are stored, or else from a short probe, whose
     results are stored. Raises UserError when the model cannot be used."""
     header = read_header(settings.path)
+    refuse_what_cannot_chat(header)
     description = describe(header)
     tuning = load_tuning(settings)
     plan = offload_plan(settings, header)
     settings = as_loaded(settings, header)
     cost = _stored(settings, description)
     was_probed = False
-    if not cost.is_known and description.draft_shape.can_draft and description.unsuitable is None:
+    if not cost.is_known and description.draft_shape.can_draft:
         cost = _probed(settings)
         was_probed = True
     points = _points(cost) if cost.is_known else ()

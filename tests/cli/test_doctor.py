@@ -13,6 +13,7 @@ from sssd_chat.cli.main import main
 from sssd_chat.datastore.document import Document
 from sssd_chat.datastore.store import Datastore
 from sssd_chat.models import starter
+from tests.odd_files import odd_file
 from tests.tiny_models import Architecture, tiny_model
 
 Capture = pytest.CaptureFixture[str]
@@ -124,6 +125,12 @@ def test_a_model_that_cannot_draft_is_not_measured(models: Path, capsys: Capture
     out, _ = doctor(capsys, tiny_model(models, Architecture.MAMBA))
     assert "recurrent state" in out and "Step cost" not in out
     assert not paths.step_cost_folder().exists()
+
+
+def test_a_file_that_cannot_chat_is_wrong(tmp_path: Path, capsys: Capture) -> None:
+    out, err = doctor(capsys, odd_file(tmp_path / "odd.gguf", "bert"), code=1)
+    assert "odd.gguf is an embedding model (bert)" in err
+    assert "see below" in out
 
 
 def test_bars_are_drawn_without_unicode_too(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import gguf
-import numpy as np
 import pytest
 
 from sssd_chat.errors import UserError
@@ -13,6 +12,7 @@ from sssd_chat.llama.chat_ability import why_no_chat
 from sssd_chat.llama.gguf import GgufHeader, MetadataValue, read_header
 from sssd_chat.llama.model import Model
 from tests.cli.test_ask import run
+from tests.odd_files import odd_file
 from tests.tiny_models import Architecture, tiny_model
 
 
@@ -68,25 +68,11 @@ def test_a_chat_model_is_not_refused(models: Path, architecture: Architecture) -
     assert why_no_chat(read_header(tiny_model(models, architecture))) is None
 
 
-def written(path: Path, architecture: str, kind: str | None = None) -> Path:
-    writer = gguf.GGUFWriter(path, architecture)
-    if kind is not None:
-        writer.add_type(kind)
-    writer.add_context_length(128)
-    writer.add_token_list(["a", "b"])
-    writer.add_tensor("token_embd.weight", np.zeros((4, 4), dtype=np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
-
-
 @pytest.mark.parametrize(("architecture", "kind"), [("bert", None), ("llama", "adapter")])
 def test_every_command_says_the_same_sentence(
     tmp_path: Path, architecture: str, kind: str | None
 ) -> None:
-    path = written(tmp_path / "odd.gguf", architecture, kind)
+    path = odd_file(tmp_path / "odd.gguf", architecture, kind)
     sentence = f"odd.gguf {why_no_chat(read_header(path))}."
     with pytest.raises(UserError) as error:
         Model(path)
