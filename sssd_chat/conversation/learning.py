@@ -97,7 +97,8 @@ class Learner:
                 )
 
     def forget(self, chat: int, turns: Iterable[int]) -> None:
-        """Answers that were deleted do not join the datastore any more."""
+        """Answers that were deleted do not join the datastore any more, and are drafted from no
+        more where they are not on the disk."""
         gone = {chat_key(chat, turn) for turn in turns}
         with self._guard:
             self._waiting = [
@@ -107,6 +108,7 @@ class Learner:
             ]
             for key in gone:
                 self._changed.pop(key, None)
+        self._store.forget_unwritten(CHATS, gone)
 
     def count(self, answer: AnswerStatistics) -> None:
         """Notes what each collection saved with an answer."""

@@ -261,8 +261,9 @@ class ChatSession:
 
         generation = self._engine.begin(self._conversation, prompt.tokens, settings, progress)
         for token in asked.begun_tokens:
-            # The last character may be incomplete.
+            # The last character may be incomplete, and penalties count them all.
             generation.decoder.feed(self._loaded.model.vocabulary.piece(token))
+            generation.sampler.accept(token)
         return generation
 
     def _asked_with(self, prompt: KnownText, question: str, written: str) -> _Asked:

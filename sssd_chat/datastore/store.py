@@ -178,6 +178,15 @@ class Datastore:
         wanted = set(keys)
         return self._forget(lambda name, key: name == collection and key in wanted)
 
+    def forget_unwritten(self, collection: str, keys: Collection[str]) -> None:
+        """Takes out documents that this process alone knows, since another one writes."""
+        wanted = set(keys)
+        with self._mutex:
+            self._local.keep(
+                lambda e: e.collection != collection or e.document.label.key not in wanted
+            )
+            self._show()
+
     def forget_collection(self, collection: str) -> int:
         """The same for all documents of a collection."""
         return self._forget(lambda name, _: name == collection)

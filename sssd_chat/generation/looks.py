@@ -30,6 +30,9 @@ class TokenSampler(Protocol):
     def sample(self, logits: Logits) -> int:
         """The next token."""
 
+    def accept(self, token: int) -> None:
+        """A token that was emitted before."""
+
     def close(self) -> None:
         """Frees what it holds."""
 
@@ -67,6 +70,10 @@ class WatchedSampler:
         self._watch(logits)
         return self._sampler.sample(logits)
 
+    def accept(self, token: int) -> None:
+        """See SamplerChain.accept."""
+        self._sampler.accept(token)
+
     def close(self) -> None:
         """See SamplerChain.close."""
         self._sampler.close()
@@ -94,6 +101,10 @@ class LogprobSampler:
         """Those of the tokens given since the last call."""
         kept, self._kept = tuple(self._kept), []
         return kept
+
+    def accept(self, token: int) -> None:
+        """See SamplerChain.accept."""
+        self._sampler.accept(token)
 
     def close(self) -> None:
         """See SamplerChain.close."""

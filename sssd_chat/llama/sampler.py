@@ -165,6 +165,11 @@ class SamplerChain:
             raise UserError("The grammar allows no token of this model here.")
         return allowed
 
+    def accept(self, token: int) -> None:
+        """A token that was emitted before this chain was made: penalties count it."""
+        if self._chain is not None:
+            self._api.llama_sampler_accept(self._chain, token)
+
     def close(self) -> None:
         """Frees the chain; it must not be used afterwards."""
         if self._grammar is not None:

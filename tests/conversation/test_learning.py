@@ -158,3 +158,31 @@ def test_what_an_answer_saved_is_noted(store: Datastore, tmp_path: Path) -> None
     for _ in range(2):
         learner.count(statistics)
     assert read_savings(tmp_path / "savings.json") == {CHATS: Saving(4, 0.0)}
+
+
+def test_an_answer_that_went_on_takes_the_place_of_its_beginning(
+    store: Datastore, tmp_path: Path
+) -> None:
+    with learning(store, settings_in(tmp_path)) as learner:
+        eventually(lambda: learner._indexed)
+        learner.learn(3, 14, [1, 2, 3])
+        learner.relearn(3, 14, [1, 2, 3, 4])
+        eventually(lambda: indexed(store, CHATS) == {"3/14": [1, 2, 3, 4]})
+
+
+def test_what_was_deleted_does_not_join_any_more(store: Datastore, tmp_path: Path) -> None:
+    learner = Learner(store, Spelling(), settings_in(tmp_path))
+    for turn in (1, 2):
+        learner.learn(3, turn, [turn])
+        learner.relearn(3, turn, [turn, turn])
+    learner.forget(3, [1])
+    learner.start()
+    eventually(lambda: indexed(store, CHATS) == {"3/2": [2, 2]})
+    learner.close()
+    # Nor is it left in the memory of a program that may not write.
+    with contextlib.closing(Datastore(store.folder)) as reader:
+        second = Learner(reader, Spelling(), settings_in(tmp_path))
+        second.learn(4, 1, [7])
+        second.learn(4, 2, [8])
+        second.forget(4, [1])
+        assert indexed(reader, CHATS) == {"3/2": [2, 2], "4/2": [8]}

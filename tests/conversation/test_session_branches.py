@@ -17,6 +17,7 @@ from sssd_chat.generation.engine import Generation, GenerationSettings
 from sssd_chat.generation.guard import DraftGuard
 from sssd_chat.generation.loading import LoadedEngine
 from sssd_chat.generation.statistics import StoppedBy
+from sssd_chat.llama.sampler import SamplerSettings
 from tests.conftest import LoadTiny
 from tests.tiny_models import CHATML_TEMPLATE, Architecture
 
@@ -89,14 +90,20 @@ def test_another_answer_reads_nothing_again(load_tiny: LoadTiny) -> None:
     assert len(session.messages) == 2
 
 
+@pytest.mark.parametrize("penalty", [1.0, 1.4])
 @pytest.mark.parametrize("template", [CHATML_TEMPLATE, THINKING])
-def test_an_answer_goes_on_as_if_it_had_not_ended(load_tiny: LoadTiny, template: str) -> None:
+def test_an_answer_goes_on_as_if_it_had_not_ended(
+    load_tiny: LoadTiny, template: str, penalty: float
+) -> None:
     loaded = load_tiny(context=1024, chat_template=template, sequences=2)
+    sampler = SamplerSettings(repeat_penalty=penalty)
     whole_session = ChatSession(
-        loaded, replace(SETTINGS, generation=GenerationSettings(max_tokens=48))
+        loaded, replace(SETTINGS, generation=GenerationSettings(sampler, max_tokens=48))
     )
     whole = ask(whole_session, "the cat")
-    session = ChatSession(loaded, SETTINGS)
+    session = ChatSession(
+        loaded, replace(SETTINGS, generation=GenerationSettings(sampler, max_tokens=24))
+    )
     begun = ask(session, "the cat")
     written = session.written(begun)
     session.follow([])
