@@ -219,3 +219,11 @@ async def test_notices_are_shown_literally(open_chat: OpenChat, backend: FakeBac
     async with open_chat() as pilot:
         backend.put(Notice("Index rebuilt [/x]", "warning"), Notice("odd", "no such severity"))
         await wait_until(pilot, lambda: shows(pilot, "Index rebuilt [/x]"))
+
+
+async def test_long_lines_of_code_are_wrapped(open_chat: OpenChat, backend: FakeBackend) -> None:
+    code = "x = " + " + ".join(f"value_{number}" for number in range(20))
+    async with open_chat() as pilot:
+        await ask_and_answer(pilot, backend, "hi", f"```python\n{code}\n```")
+        for name in ("value_0 ", "value_11", "value_19"):
+            assert shows(pilot, name), name

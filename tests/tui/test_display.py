@@ -73,8 +73,7 @@ def check(pilot: Pilot[None], where: str) -> None:
         assert cell_len(text) == WIDTH, (where, text)
         assert not any(segment.control for segment in strip)
     for turn in pilot.app.screen.query(Turn):
-        # A block of code scrolls to the right.
-        for widget in turn.query("*").exclude("CodeBlock Label"):
+        for widget in turn.query("*"):
             assert not widget.region or widget.region.right <= turn.region.right, (where, widget)
 
 

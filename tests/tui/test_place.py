@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from sssd_chat.tui.said import Said
 from tests.tui.conftest import OpenChat
-from tests.tui.fake_backend import FakeBackend, wait_until
-from tests.tui.screen import answers, ask, ask_and_answer, lines, note, prompt, shows, transcript
+from tests.tui.fake_backend import FakeBackend, opened, shown_turn, wait_until
+from tests.tui.screen import (
+    answers,
+    ask,
+    ask_and_answer,
+    lines,
+    note,
+    prompt,
+    shows,
+    transcript,
+)
 
 PARAGRAPHS = "\n\n".join(f"Paragraph number {number}." for number in range(60))
 HINT = "more below"
@@ -148,20 +156,22 @@ async def test_scrolling_up_brings_turns_and_keeps_the_place(
         assert shows(pilot, first)
 
 
-async def test_a_chat_of_200_turns_stays_quick(open_chat: OpenChat, backend: FakeBackend) -> None:
+async def test_a_chat_of_500_turns_stays_quick(open_chat: OpenChat, backend: FakeBackend) -> None:
     async with open_chat() as pilot:
-        view = transcript(pilot)
-        for number in range(200):
-            view._said += [
-                Said(f"question {number}"),
-                Said(PARAGRAPHS[:100], speaker="m", note="n"),
-            ]
-        view._hide(400)
+        turns = [
+            shown_turn(("user", "assistant")[number % 2], f"{number}. {PARAGRAPHS[:100]}")
+            for number in range(1000)
+        ]
+        backend.put(opened(*turns))
+        await wait_until(pilot, lambda: shows(pilot, "earlier messages"))
         await ask_and_answer(pilot, backend, "the next", PARAGRAPHS)
-        assert len(answers(pilot)) == 1
+        assert len(answers(pilot)) <= 6, "the others are no widgets"
         await pilot.press(*"typed")
         assert prompt(pilot).text == "typed"
-        await pilot.press("ctrl+home")
+        await pilot.press("alt+up", "up", "up")
+        await wait_until(pilot, lambda: shows(pilot, "999. Paragraph number 0."))
+        assert len(answers(pilot)) <= 6
+        await pilot.press("escape", "ctrl+home")
         await wait_until(pilot, lambda: len(answers(pilot)) >= 21, 20)
         await pilot.pause(0.5)
-        assert len(answers(pilot)) <= 27, "the rest waits for the reader"
+        assert len(answers(pilot)) <= 40, "the rest waits for the reader"

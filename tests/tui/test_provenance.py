@@ -125,7 +125,9 @@ async def test_marks_and_the_way_from_one_to_the_next(
         await pilot.press("o")
         await wait_until(pilot, lambda: shows(pilot, "From this chat;"))
         await pilot.press("tab")
-        await wait_until(pilot, lambda: shows(pilot, "from chat “Suffix arrays [/x]”  o opens it"))
+        await wait_until(
+            pilot, lambda: shows(pilot, "2 of 3  o opens  from chat “Suffix arrays [/x]”")
+        )
         await pilot.press("o")
         await wait_until(pilot, lambda: shows(pilot, "Suffix arrays ─"))
         await wait_until(pilot, lambda: shows(pilot, "holds after"))

@@ -32,9 +32,8 @@ class SourceBar(Static):
         if number is not None:
             span = spans[number]
             self._place = Content.assemble(
-                (f"{number + 1} of {len(spans)}  ", "$muted"),
+                (f"{number + 1} of {len(spans)}  {_keys(span)}", "$muted"),
                 Content.styled(origin(span), mark(span.source).colour),
-                (f"  {_keys(span)}", "$muted"),
             )
         self._show()
 
@@ -46,4 +45,4 @@ _HINT = Content.styled("tab, shift+tab go from one to the next", "$muted")
 
 
 def _keys(span: Span) -> str:
-    return "o opens it" if span.document else ""
+    return "o opens  " if span.document else ""
