@@ -16,11 +16,16 @@ from sssd_chat.tui.keymap import Keymap, keymap_of_app
 from sssd_chat.tui.slash import COMMANDS
 
 _WORDS = (
+    ("tokens/s", "Of this answer, from its first token on."),
     ("speed-up", "Measured tokens/s over the measured tokens/s of this model without drafts."),
     ("step", "One pass of the model. It checks a whole draft at once."),
     ("tokens per step", "1.00 means that drafts gain nothing."),
     ("acceptance rate", "Of the drafted tokens that were tested, how many the model agreed to."),
     ("draft size", "Tokens drafted for a step. Chosen by what a step costs on this machine."),
+    ("by source", "Where accepted tokens were drafted from; F7 marks them in the answers."),
+    ("cost of a step", "Time of a step by its number of tokens, against a step of one token."),
+    ("time", "What the answer's time went into: drafting, the model, sampling, the rest."),
+    ("time saved", "Time of plain decoding less the time taken, over all answers."),
     ("kept from before", "Tokens of the prompt that were read before you sent it."),
     ("left out", "Questions with their answers that no longer fit into the context."),
     ("–", "Not known yet."),

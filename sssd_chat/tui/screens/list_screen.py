@@ -12,10 +12,11 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.timer import Timer
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from sssd_chat.text import for_display
 from sssd_chat.tui.screens.action_screen import ActionScreen
+from sssd_chat.tui.widgets.key_footer import KeyFooter
 from sssd_chat.tui.widgets.row_list import Row, RowList
 
 _QUIET_SECONDS = 0.15
@@ -51,7 +52,7 @@ class ListScreen(ActionScreen[ScreenResultType]):
             yield self._nothing
             yield from self.compose_below()
             yield self._telling
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyFooter()
 
     def compose_below(self) -> ComposeResult:
         """What stands between the list and the line below it."""

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from textual import events
+from textual.binding import ActiveBinding
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from sssd_chat.tui.actions import ALL_ACTIONS, Group
 from sssd_chat.tui.keymap import shown_key
 
 _GAP = "  "
+_PLACES = {
+    # What can be done with a selected message matters most while there is one.
+    action.name: (action.group is not Group.MESSAGE, place)
+    for place, action in enumerate(ALL_ACTIONS)
+}
+_ELSEWHERE = (True, len(_PLACES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,10 @@ class _Key:
     def shown(self) -> str:
         """As short as can be."""
         return shown_key(self.key).replace("ctrl+", "^")
+
+
+def _place(active: ActiveBinding) -> tuple[bool, int]:
+    return _PLACES.get(active.binding.action, _ELSEWHERE)
 
 
 class KeyFooter(Widget):
@@ -64,9 +76,11 @@ class KeyFooter(Widget):
         keys: list[_Key] = []
         seen: set[str] = set()
         start = 0
-        for active in self.screen.active_bindings.values():
+        shown = (active for active in self.screen.active_bindings.values() if active.binding.show)
+        # Textual's order is that of the focused widget's keys, which a user knows nothing of.
+        for active in sorted(shown, key=_place):
             binding = active.binding
-            if not binding.show or binding.action in seen:
+            if binding.action in seen:
                 continue
             seen.add(binding.action)
             key = _Key(binding.key, binding.description, active.enabled, start)

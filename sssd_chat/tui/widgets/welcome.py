@@ -14,10 +14,17 @@ _PITCH = (
     "Your model, on your machine, with less waiting. What the text may go on with is looked up, "
     "and the model checks many guesses in one pass. The answers stay the model's own."
 )
+_TWO_COLUMNS = 60
+"""From this width on."""
 _KEYS = (
-    ("enter", "asks", "ctrl+j", "begins a new line"),
-    ("esc", "stops an answer", "ctrl+g", "switches drafts"),
-    ("f1", "shows all keys", "ctrl+p", "finds every action"),
+    ("enter", "asks"),
+    ("ctrl+j", "begins a new line"),
+    ("esc", "stops an answer"),
+    ("ctrl+o", "finds earlier chats"),
+    ("f1", "shows all keys"),
+    ("ctrl+p", "finds every action"),
+    ("/", "begins a command"),
+    ("f5", "shows the settings"),
 )
 
 
@@ -25,24 +32,25 @@ class Welcome(Static):
     """The block in an empty transcript."""
 
     def __init__(self, state: ChatState, problem: str = "") -> None:
-        super().__init__(_text(state, problem), markup=False)
+        super().__init__(_text(state, problem, 2), markup=False)
+        self._state = state
+        self._problem = problem
 
     def show(self, state: ChatState, problem: str = "") -> None:
         """Shows where the model is now. `problem` says why there is none."""
-        self.update(_text(state, problem))
+        self._state, self._problem = state, problem
+        self.update(_text(state, problem, 2 if self.size.width >= _TWO_COLUMNS else 1))
+
+    def on_resize(self) -> None:
+        """Keeps the keys aligned."""
+        self.show(self._state, self._problem)
 
 
-def _text(state: ChatState, problem: str) -> Content:
-    keys = [
-        Content.assemble(
-            "\n",
-            (f"{left:<8}", "$accent"),
-            (f"{does:<20}", "$muted"),
-            (f"{right:<9}", "$accent"),
-            (also, "$muted"),
-        )
-        for left, does, right, also in _KEYS
-    ]
+def _text(state: ChatState, problem: str, columns: int) -> Content:
+    keys: list[str | tuple[str, str]] = []
+    for number, (key, does) in enumerate(_KEYS):
+        start = " " if number % columns else "\n"
+        keys += [start, (f"{key:<8}", "$accent"), (f"{does:<20}", "$muted")]
     return Content.assemble(
         (_TITLE, "bold $accent"), "\n", _PITCH, "\n\n", _model(state, problem), "\n", *keys
     )
