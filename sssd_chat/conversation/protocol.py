@@ -97,7 +97,8 @@ class ChatBackend(Protocol):
         """Keeps what stands in the prompt with the chat, for the next time that it is opened."""
 
     def count_tokens(self, text: str) -> None:
-        """TokensCounted comes, for the newest text alone. Nothing else is held up by it."""
+        """TokensCounted comes, for the newest text alone, and again when the context before it has
+        changed. Nothing else is held up by it."""
 
     def attach(self, path: str) -> None:
         """Lets a document go along with the next question. AttachmentsChanged comes when it is

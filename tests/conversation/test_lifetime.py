@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sssd_chat.conversation.history import History, NewTurn
@@ -23,6 +23,7 @@ ANSWERS = st.builds(
 )
 
 
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), ANSWERS), max_size=8))
 def test_step_by_step_and_at_once_are_the_same(
     tmp_path_factory: pytest.TempPathFactory, answers: list[tuple[int, AnswerStatistics]]

@@ -20,8 +20,10 @@ class Counting:
     """Any thread may ask; the newest text alone is counted."""
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
-        self.before = 0
+        self._before = 0
         """Tokens of the context before the text."""
+        self._counted: int | None = None
+        """Tokens of the text that was counted last."""
         self._emit = emit
         self._vocabulary: Tokenizes | None = None
         self._in_use = threading.Lock()
@@ -42,6 +44,14 @@ class Counting:
             self._vocabulary = vocabulary
         with self._changed:
             self._changed.notify()
+
+    def follow(self, before: int) -> None:
+        """So many tokens of the context are before the text now; what was counted is told anew."""
+        with self._in_use:
+            changed, self._before = before != self._before, before
+            counted = self._counted
+        if changed and counted is not None:
+            self._emit(TokensCounted(counted, before + counted))
 
     def count(self, text: str) -> None:
         """TokensCounted comes, once there is a vocabulary."""
@@ -69,7 +79,9 @@ class Counting:
                     # It was taken away a moment ago; whoever types asks again.
                     continue
                 (tokens,) = self._vocabulary.tokenize_arrays([text])
-            self._emit(TokensCounted(len(tokens), self.before + len(tokens)))
+                counted = self._counted = len(tokens)
+                before = self._before
+            self._emit(TokensCounted(counted, before + counted))
 
     def _is_due(self) -> bool:
         return self._text is not None and self._vocabulary is not None

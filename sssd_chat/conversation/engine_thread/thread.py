@@ -176,7 +176,7 @@ class Work:
                 self._emit(Notice(notice))
         running.tell_curve(None, now=True)
         while True:
-            self.counting.before = self._tokens_before(running)
+            self.counting.follow(self._tokens_before(running))
             self.counting.use(running.loaded.model.vocabulary)
             command = next_action(
                 self._inbox,

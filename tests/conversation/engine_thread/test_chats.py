@@ -295,8 +295,9 @@ def test_tokens_are_counted_for_the_newest_text(start: Start) -> None:
     done = ask(screen, "one two three")
     assert counted.tokens > 0
     assert abs(counted.total - done.answer.prompt_tokens) <= 2
-    screen.backend.count_tokens("one two three")
-    again = screen.get(TokensCounted)
+    # It is told again when the context has grown.
+    while (again := screen.get(TokensCounted)).total <= done.answer.prompt_tokens + 20:
+        pass
     assert again.tokens == counted.tokens
     more = ask(screen, "one two three")
     assert abs(again.total - more.answer.prompt_tokens) <= 2
@@ -309,3 +310,25 @@ def test_counting_goes_on_while_an_answer_is_written(start: Start) -> None:
     screen.backend.count_tokens("one two three")
     screen.wait_for(TokensCounted, AnswerDone)
     assert screen.of(TokensCounted)
+
+
+# Two programs
+
+
+def test_two_programs_in_one_chat_make_branches(start: Start) -> None:
+    first = start()
+    trunk = ask(first, "hello")
+    second = start(resume=True)
+    assert texts(second.get(ChatOpened)) == ["hello", trunk.text]
+    left, right = ask(first, "left"), ask(second, "right")
+    more = ask(first, "more")
+    first.backend.close()
+    second.backend.close()
+    assert not [n for screen in (first, second) for n in screen.of(Notice)]
+    with contextlib.closing(History(paths.history_file())) as history:
+        said = {record.id: (record.parent, record.text) for record in history.records(1)}
+    assert len(said) == 8
+    asked = {text: (turn, parent) for turn, (parent, text) in said.items()}
+    assert asked["left"][1] == asked["right"][1] == trunk.turn
+    assert asked["more"][1] == left.turn != right.turn
+    assert more.turn in said
