@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from sssd_chat.conversation.asked import AnswerPart, Asked
 from sssd_chat.conversation.history.origins import StoredSpan
 from sssd_chat.conversation.known_text import KnownText
 from sssd_chat.conversation.prompts import ChatPrompts, ReadProgress, without_mark
@@ -27,7 +28,7 @@ from sssd_chat.conversation.thinking import (
 from sssd_chat.errors import UserError
 from sssd_chat.generation.engine import Conversation, Generation, GenerationSettings
 from sssd_chat.generation.loading import LoadedEngine, State
-from sssd_chat.generation.statistics import Drafting, StepStatistics, StoppedBy
+from sssd_chat.generation.statistics import Drafting, StoppedBy
 
 _LARGEST_ASIDE = 1_000_000_000
 """Bytes of a state that is kept in memory for a moment."""
@@ -53,44 +54,6 @@ class ChatSettings:
     """Disk space for the KV states of chats that were left; 0 keeps none."""
 
 
-@dataclass(slots=True)
-class AnswerPart:
-    """What one step added to an answer."""
-
-    text: str
-    """What became final of the answer itself."""
-    thinking: str
-    """What became final of the thinking before it."""
-    tokens: list[int]
-    statistics: StepStatistics
-    spans: tuple[StoredSpan, ...] = ()
-    """What of the answer itself is known to be drafted since the last step, see
-    `SpanTracker.feed`."""
-
-
-@dataclass(slots=True)
-class _Asked:
-    """The question being answered."""
-
-    prompt: KnownText
-    """All that is read, the beginning of the answer too."""
-    opened: str = ""
-    """The mark of a thinking block that the prompt leaves open, or empty."""
-    begun: str = ""
-    """The beginning of the answer that goes on, as the model wrote it after the prompt."""
-    begun_tokens: tuple[int, ...] = ()
-    splitter: ThinkingSplitter = field(default_factory=ThinkingSplitter)
-    spans: SpanTracker | None = None
-    written: int = 0
-    text: int = 0
-    """Characters so far of what the model wrote, and of the answer itself."""
-
-    def feed(self, parts: Parts, written: int) -> None:
-        """Counts what came."""
-        self.written += written
-        self.text += len(parts.text)
-
-
 class ChatSession:
     """One conversation with a model."""
 
@@ -106,7 +69,7 @@ class ChatSession:
         self._prompts = ChatPrompts(self.template, loaded.target.context_length)
         self._prompts.system = self.settings.system
         self._conversation: Conversation[State] = self._engine.open(loaded.new_drafter())
-        self._asked = _Asked(KnownText())
+        self._asked = Asked(KnownText())
         self._kept: tuple[int, ...] = ()
 
     @property
@@ -148,7 +111,7 @@ class ChatSession:
         self._engine.close(self._conversation)
         self._conversation = self._engine.open(self._loaded.new_drafter())
         self._prompts.clear()
-        self._asked = _Asked(KnownText())
+        self._asked = Asked(KnownText())
         self._kept = ()
 
     def restore(self, turns: Sequence[tuple[str, str]]) -> None:
@@ -182,7 +145,7 @@ class ChatSession:
             prompt = KnownText()
         target.rewind(sequence, len(shared_tokens(sequence.tokens, prompt.tokens)))
         self._prompts.forget_beyond(prompt.text)
-        self._asked = _Asked(KnownText())
+        self._asked = Asked(KnownText())
         self._conversation.drafter = self._loaded.new_drafter()
         self._kept = ()
 
@@ -266,16 +229,16 @@ class ChatSession:
             generation.sampler.accept(token)
         return generation
 
-    def _asked_with(self, prompt: KnownText, question: str, written: str) -> _Asked:
+    def _asked_with(self, prompt: KnownText, question: str, written: str) -> Asked:
         if not written:
             opened = opened_thinking(prompt.text)
-            asked = _Asked(prompt, opened, splitter=ThinkingSplitter(opened))
+            asked = Asked(prompt, opened, splitter=ThinkingSplitter(opened))
         else:
             before = self._prompts.rendered(self.turns_left_out, question)
             opened = opened_thinking(before.text)
             begun = without_mark(written, opened)
             tokens = prompt.tokens[len(before.tokens) :]
-            asked = _Asked(prompt, opened, begun, tokens, ThinkingSplitter(opened))
+            asked = Asked(prompt, opened, begun, tokens, ThinkingSplitter(opened))
             asked.feed(asked.splitter.feed(begun), len(begun))
         asked.spans = SpanTracker(self._loaded.model.vocabulary.piece, asked.begun)
         asked.spans.prime(asked.begun_tokens)
