@@ -22,7 +22,7 @@ from sssd_chat.tui.screens.chat import ChatScreen
 from sssd_chat.tui.screens.chats import ChatsScreen
 from sssd_chat.tui.screens.chats_export import ExportScreen
 from tests.tui.fake_backend import FakeBackend, opened, wait_until
-from tests.tui.screen import lines, prompt, shows
+from tests.tui.screen import lines, prompt, shows, type_fast
 
 OpenList = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 TITLES = ("about apples", "about pears", "日本語の文法について")
@@ -299,3 +299,21 @@ async def test_many_chats_are_read_a_page_first(
         await pilot.press("ctrl+o")
         await wait_until(pilot, lambda: shows(pilot, "The disk is gone."))
         assert asked == [101, None] and shows(pilot, "chat 149")
+
+
+async def test_keys_that_come_fast_hit_the_row_they_were_meant_for(
+    open_list: OpenList, library: ChatLibrary
+) -> None:
+    async with open_list() as pilot:
+        await type_fast(pilot, [("up", None), ("ctrl+d", None), ("down", None)])
+        await wait_until(pilot, lambda: shows(pilot, "2 chats"))
+        assert titles(library) == [TITLES[1], TITLES[0]]
+        await wait_until(pilot, lambda: screen(pilot).rows.key == 1)
+
+
+async def test_enter_waits_for_what_was_typed_to_be_found(
+    open_list: OpenList, backend: FakeBackend
+) -> None:
+    async with open_list() as pilot:
+        await type_fast(pilot, [*((letter, letter) for letter in "apples"), ("enter", None)])
+        await wait_until(pilot, lambda: backend.opened_chats == [1])

@@ -6,7 +6,7 @@ from sssd_chat.tui.actions.action import Action, Group
 
 
 def _move(name: str, keys: str, title: str) -> Action:
-    return Action(name, keys, title, "", Group.LISTS, in_palette=False)
+    return Action(name, keys, title, "", Group.LISTS, priority=True, in_palette=False)
 
 
 LIST_ACTIONS: tuple[Action, ...] = (
@@ -34,6 +34,7 @@ LIST_ACTIONS: tuple[Action, ...] = (
         "First takes back what was typed",
         Group.LISTS,
         "Close",
+        priority=True,
         in_palette=False,
     ),
 )

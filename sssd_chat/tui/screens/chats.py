@@ -149,6 +149,7 @@ class ChatsScreen(ListScreen[int | None]):
 
     @on(Failed)
     def _show_problem(self, event: Failed) -> None:
+        self.give_up_waiting()
         self.tell(event.problem, is_problem=True)
 
     @on(Told)
@@ -174,6 +175,9 @@ class ChatsScreen(ListScreen[int | None]):
 
     def action_rename_row(self) -> None:
         """Lets the title be edited in its row."""
+        self.with_row(self._begin_renaming)
+
+    def _begin_renaming(self) -> None:
         entry, field = self._entry, self._field
         if entry is None:
             return
@@ -223,6 +227,9 @@ class ChatsScreen(ListScreen[int | None]):
 
     def action_fork_row(self) -> None:
         """Makes a copy of the chat."""
+        self.with_row(self._fork)
+
+    def _fork(self) -> None:
         entry = self._entry
         if entry is not None:
             self._change(None, lambda: self._forked(entry))
@@ -232,9 +239,12 @@ class ChatsScreen(ListScreen[int | None]):
         self.post_message(self.Told(f"⑂ “{one_line(entry.title)}” has a copy now."))
         return new
 
-    @work
-    async def action_export_row(self) -> None:
+    def action_export_row(self) -> None:
         """Asks for a file, and writes the chat to it."""
+        self.with_row(self._export)
+
+    @work
+    async def _export(self) -> None:
         from sssd_chat.tui.screens.chats_export import ExportScreen
 
         entry = self._entry
@@ -246,6 +256,9 @@ class ChatsScreen(ListScreen[int | None]):
 
     def action_delete_row(self) -> None:
         """Takes the chat off the list; for good when the time to undo is over."""
+        self.with_row(self._delete)
+
+    def _delete(self) -> None:
         entry = self._entry
         if entry is None:
             return

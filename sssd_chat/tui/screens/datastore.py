@@ -129,6 +129,9 @@ class DatastoreScreen(ForgettingScreen):
 
     def action_forget_entry(self) -> None:
         """Forgets the collection under the cursor, if the user agrees."""
+        self.with_row(self._forget_collection)
+
+    def _forget_collection(self) -> None:
         entry = next((entry for entry in self._entries if entry.name == self.rows.key), None)
         if entry is None:
             return

@@ -75,6 +75,9 @@ class DocumentsScreen(ForgettingScreen):
 
     def action_forget_entry(self) -> None:
         """Forgets the document under the cursor, if the user agrees."""
+        self.with_row(self._forget_document)
+
+    def _forget_document(self) -> None:
         name = self.rows.key
         if isinstance(name, str):
             self.ask_to_forget(

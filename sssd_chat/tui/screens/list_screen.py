@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -40,6 +40,10 @@ class ListScreen(ActionScreen[ScreenResultType]):
         self._nothing = Static(id="nothing", markup=False)
         self._telling = Static(id="telling", markup=False)
         self._quiet: Timer | None = None
+        self._shown_for = ""
+        """The text that was typed when the rows were shown."""
+        self._waiting: Callable[[], object] | None = None
+        """What is to be done with the row under the cursor once the rows are those of the text."""
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -70,14 +74,19 @@ class ListScreen(ActionScreen[ScreenResultType]):
         stands in place of a list without rows."""
         self.rows.show_rows(rows, key)
         self.rows.display = bool(rows)
+        self._shown_for = self.typed
         self._nothing.update(nothing)
         self._nothing.display = not rows
         self.refresh_bindings()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
 
     def begin_with(self, typed: str) -> None:
         """Puts text into the field, as if it were typed."""
         with self.prevent(Input.Changed):
             self.query_one("#typed", Input).value = typed
+            self._shown_for = self.typed
 
     def summarize(self, text: str) -> None:
         """Says in a few words what the list holds."""
@@ -103,8 +112,31 @@ class ListScreen(ActionScreen[ScreenResultType]):
             self._quiet.stop()
         self._quiet = self.set_timer(_QUIET_SECONDS, lambda: self.look_for(self.typed))
 
+    def in_turn(self, do: Callable[[], object]) -> None:
+        """Does something after what was typed before it. Keys of actions come here sooner than
+        those that go through the field, and a fast typist would hit the wrong row."""
+        self.query_one("#typed").call_later(do)
+
+    def with_row(self, do: Callable[[], object]) -> None:
+        """Does something with the row under the cursor, in turn, and not before the rows are those
+        that the typed text asks for."""
+        self.in_turn(lambda: self._do_or_wait(do))
+
+    def _do_or_wait(self, do: Callable[[], object]) -> None:
+        if self.typed == self._shown_for:
+            do()
+        else:
+            self._waiting = do
+
+    def give_up_waiting(self) -> None:
+        """Forgets what was to be done: the rows do not come."""
+        self._waiting = None
+
     def action_choose_row(self) -> None:
         """Takes the row under the cursor."""
+        self.with_row(self._choose)
+
+    def _choose(self) -> None:
         if self.rows.key is not None:
             self.choose(self.rows.key)
 
@@ -118,30 +150,33 @@ class ListScreen(ActionScreen[ScreenResultType]):
 
     def action_row_up(self) -> None:
         """Moves the cursor to the row before."""
-        self.rows.move(-1)
+        self.in_turn(lambda: self.rows.move(-1))
 
     def action_row_down(self) -> None:
         """Moves the cursor to the row after."""
-        self.rows.move(1)
+        self.in_turn(lambda: self.rows.move(1))
 
     def action_rows_up(self) -> None:
         """Moves the cursor a page up."""
-        self.rows.move_page(-1)
+        self.in_turn(lambda: self.rows.move_page(-1))
 
     def action_rows_down(self) -> None:
         """Moves the cursor a page down."""
-        self.rows.move_page(1)
+        self.in_turn(lambda: self.rows.move_page(1))
 
     def action_first_row(self) -> None:
         """Moves the cursor to the first row."""
-        self.rows.move_to_end(-1)
+        self.in_turn(lambda: self.rows.move_to_end(-1))
 
     def action_last_row(self) -> None:
         """Moves the cursor to the last row."""
-        self.rows.move_to_end(1)
+        self.in_turn(lambda: self.rows.move_to_end(1))
 
     def action_leave_list(self) -> None:
         """Takes back what was typed, or else closes the screen."""
+        self.in_turn(self._leave)
+
+    def _leave(self) -> None:
         if self.typed:
             self.query_one("#typed", Input).clear()
         else:
