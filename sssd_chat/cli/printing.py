@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sssd_chat.conversation.session import AnswerPart
+    from sssd_chat.conversation.asked import AnswerPart
     from sssd_chat.conversation.thinking import Parts
 
 _BEGIN, _END = "<think>\n", "\n</think>\n\n"
