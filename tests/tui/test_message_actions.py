@@ -287,3 +287,15 @@ async def test_outside_the_mode_letters_are_typed(
         await open_two(pilot, backend)
         await pilot.press(key)
         assert prompt(pilot).text == key
+
+
+async def test_another_chat_ends_the_editing(open_chat: OpenChat, backend: FakeBackend) -> None:
+    async with open_chat() as pilot:
+        await open_two(pilot, backend)
+        await pilot.press(*"half", "alt+up", "alt+up", "e")
+        await wait_until(pilot, lambda: shows(pilot, "editing question 2"))
+        backend.put(opened(*two_turns()[:2], chat=2, prompt="kept"))
+        await wait_until(pilot, lambda: prompt(pilot).text == "kept")
+        await wait_until(pilot, lambda: not shows(pilot, "editing question"))
+        await ask(pilot, backend, " text")
+        assert backend.asked == ["kept text"] and not backend.asked_instead

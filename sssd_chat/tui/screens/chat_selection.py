@@ -23,6 +23,7 @@ class SelectionActions(MessageActions):
     def __init__(self, backend: ChatBackend) -> None:
         super().__init__(backend)
         self._editing: Said | None = None
+        self._edited_chat: int | None = None
         self._set_aside = ""
         self._last_code: tuple[Said, int] | None = None
 
@@ -45,7 +46,8 @@ class SelectionActions(MessageActions):
     async def take(self, event: Event) -> None:
         """Another chat or branch ends the editing."""
         if isinstance(event, ChatOpened) and self._branch is None:
-            self.give_up_editing()
+            # Another chat has brought its own text for the prompt.
+            self._end_editing(put_back=event.chat == self._edited_chat)
         await super().take(event)
         self._prompt.selecting = self.selecting
 
@@ -169,6 +171,7 @@ class SelectionActions(MessageActions):
             return
         if self._editing is None:
             self._set_aside = self._prompt.question
+            self._edited_chat = self._state.chat
         self.action_leave_messages()
         self._editing = said
         number = [one for one in self._transcript.turns if not one.is_answer].index(said) + 1
@@ -178,10 +181,14 @@ class SelectionActions(MessageActions):
 
     def give_up_editing(self) -> None:
         """What was in the prompt before comes back."""
+        self._end_editing(put_back=True)
+
+    def _end_editing(self, *, put_back: bool) -> None:
         if self._editing is not None:
             self._editing = None
             self.show_banner("")
-            self._prompt.put(self._set_aside)
+            if put_back:
+                self._prompt.put(self._set_aside)
             self.refresh_bindings()
 
     @on(QuestionEntered)
