@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from sssd_chat.conversation.events import AnswerParameters, AnswerStatistics, ShownTurn, Span
 from sssd_chat.generation.statistics import Count
@@ -103,5 +104,8 @@ def test_messages(
         for key in keys:
             await pilot.press(key)
         await pilot.pause(0.3)
+        for field in app.screen.query(Input):
+            field.cursor_blink = False
+        await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=show)
