@@ -15,6 +15,7 @@ from sssd_chat.tui.actions import ALL_ACTIONS, FIXED_KEYS, Action, Group
 from sssd_chat.tui.keymap import Keymap, keymap_of_app
 from sssd_chat.tui.slash import COMMANDS
 
+_WIDTHS = [(0, "-narrow"), (70, "-wide")]
 _WORDS = (
     ("tokens/s", "Of this answer, from its first token on."),
     ("speed-up", "Measured tokens/s over the measured tokens/s of this model without drafts."),
@@ -36,6 +37,7 @@ class HelpScreen(ModalScreen[None]):
     """Keys and words."""
 
     CSS_PATH = "help.tcss"
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close"),
     ]

@@ -25,6 +25,7 @@ from sssd_chat.tui.setting_values import few_values, from_typed, matches, shown_
 from sssd_chat.tui.widgets.key_footer import KeyFooter
 from sssd_chat.tui.widgets.row_list import Row, RowList
 
+_HEIGHTS = [(0, "-low"), (20, "-high")]
 _NAME = 24
 _SOURCE = 9
 """Columns."""
@@ -36,6 +37,7 @@ class SettingsScreen(ActionScreen[None]):
     CSS_PATH = "settings.tcss"
     AUTO_FOCUS = "#typed"
     ACTIONS = SETTINGS_ACTIONS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
 
     def __init__(self) -> None:
         super().__init__()

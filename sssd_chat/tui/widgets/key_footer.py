@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -24,11 +25,16 @@ _ELSEWHERE = (True, len(_PLACES))
 
 @dataclass(frozen=True, slots=True)
 class _Key:
+    action: str
     key: str
     label: str
     is_enabled: bool
-    start: int
-    """Its first column."""
+
+    @classmethod
+    def of(cls, active: ActiveBinding) -> _Key:
+        """That of a binding."""
+        binding = active.binding
+        return cls(binding.action, binding.key, binding.description, active.enabled)
 
     @property
     def width(self) -> int:
@@ -39,6 +45,11 @@ class _Key:
     def shown(self) -> str:
         """As short as can be."""
         return shown_key(self.key).replace("ctrl+", "^")
+
+
+def _width(keys: Sequence[_Key]) -> int:
+    """Of all of them, in columns."""
+    return sum(key.width for key in keys) + len(_GAP) * max(0, len(keys) - 1)
 
 
 def _place(active: ActiveBinding) -> tuple[bool, int]:
@@ -72,22 +83,16 @@ class KeyFooter(Widget):
             self.refresh()
 
     def _keys(self) -> list[_Key]:
-        """The keys that are shown, each action once."""
-        keys: list[_Key] = []
-        seen: set[str] = set()
-        start = 0
+        """The keys that are shown, each action once; where they do not fit, that of the help stays,
+        which names the others."""
         shown = (active for active in self.screen.active_bindings.values() if active.binding.show)
         # Textual's order is that of the focused widget's keys, which a user knows nothing of.
+        actives: dict[str, ActiveBinding] = {}
         for active in sorted(shown, key=_place):
-            binding = active.binding
-            if binding.action in seen:
-                continue
-            seen.add(binding.action)
-            key = _Key(binding.key, binding.description, active.enabled, start)
-            if start + key.width > self.content_size.width:
-                break
-            keys.append(key)
-            start += key.width + len(_GAP)
+            actives.setdefault(active.binding.action, active)
+        keys = [_Key.of(active) for active in actives.values()]
+        while len(keys) > 1 and _width(keys) > self.content_size.width:
+            keys.pop(-1 if keys[-1].action != "help" else -2)
         return keys
 
     def render(self) -> Content:
@@ -102,6 +107,8 @@ class KeyFooter(Widget):
     def on_click(self, event: events.Click) -> None:
         """Presses the key that was clicked."""
         place = event.get_content_offset(self)
-        for key in self._keys():
-            if place is not None and key.start <= place.x < key.start + key.width:
+        keys = self._keys()
+        for number, key in enumerate(keys):
+            start = _width(keys[:number]) + (len(_GAP) if number else 0)
+            if place is not None and start <= place.x < start + key.width:
                 self.app.simulate_key(key.key)
