@@ -200,6 +200,8 @@ def test_stopping_leaving_and_coming_back(
         assert terminal.exit_code() == 0
     finally:
         terminal.close()
+    title, back = b"\x1b]2;remember me", b"\x1b[23;2t"
+    assert title in terminal.raw and terminal.raw.rindex(back) > terminal.raw.rindex(title)
     question, answer = kept()
     assert (question.text, answer.status) == ("remember me", "stopped")
     again = Terminal([*words, "--continue"])

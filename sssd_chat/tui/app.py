@@ -23,7 +23,13 @@ from sssd_chat.conversation.events import ChatBackend
 from sssd_chat.conversation.services import Services
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import EVERYWHERE_ACTIONS
-from sssd_chat.tui.attention import run_command, sign_for, title_sequence
+from sssd_chat.tui.attention import (
+    KEEP_TITLE,
+    RESTORE_TITLE,
+    run_command,
+    sign_for,
+    title_sequence,
+)
 from sssd_chat.tui.keymap import keymap_of
 from sssd_chat.tui.messages import AnswerFinished, ModelChosen, SettingsChanged
 from sssd_chat.tui.screens.action_screen import ActionScreen, bind
@@ -75,11 +81,16 @@ class ChatApp(App[None]):
     def on_mount(self) -> None:
         """Shows the chat, or what to do without a model."""
         self._leave_on_signals()
+        self._write(KEEP_TITLE)
         themes = self._choose_theme(self._config.screen.theme)
         notices = [*self._config.notices, *self._key_notices, *themes]
         self.push_screen(self._first_screen())
         for notice in notices:
             self.notify(for_display(notice), severity="warning", markup=False, timeout=15)
+
+    def on_unmount(self) -> None:
+        """Nothing of a chat stays in the terminal's title."""
+        self._write(title_sequence("") + RESTORE_TITLE)
 
     def _leave_on_signals(self) -> None:
         """Leaves as with the key when the program is told to end, or its terminal is closed: the

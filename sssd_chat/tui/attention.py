@@ -67,6 +67,11 @@ def _command(environment: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
+KEEP_TITLE = "\x1b[22;2t"
+RESTORE_TITLE = "\x1b[23;2t"
+"""The terminal's title before the program, put aside and taken back."""
+
+
 def title_sequence(title: str) -> str:
     """What names a terminal."""
     return f"\x1b]2;{one_line(title)}\x07"
