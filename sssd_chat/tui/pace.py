@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 
 _DRAWING_SHARE = 0.25
-_LONGEST_PAUSE = 0.3
+_LONGEST_PAUSE = 0.5
 
 
 class Pace:
