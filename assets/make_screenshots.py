@@ -129,7 +129,9 @@ def main() -> None:
     """Runs in a home of its own."""
     sys.path.insert(0, str(ASSETS.parent))
     with tempfile.TemporaryDirectory() as home:
-        os.environ["SSSD_CHAT_HOME"] = home
+        for name in [name for name in os.environ if name.startswith(("XDG_", "SSSD_CHAT_"))]:
+            del os.environ[name]
+        os.environ["HOME"] = home
         fill_history()
         asyncio.run(take_pictures())
 
