@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 # A busy machine is slow, and no test is about time.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: tests of terminals and servers often wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)

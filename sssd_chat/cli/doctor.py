@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
 from sssd_chat.errors import UserError
-from sssd_chat.text import parameter_count
+from sssd_chat.text import counted, parameter_count
 
 if TYPE_CHECKING:
     from sssd_chat.diagnosis.machine import Machine, Terminal
@@ -200,7 +200,7 @@ def _gain(model: ModelReport) -> _Lines:
     )
     if model.least_probability is not None:
         yield "a guess pays", f"from a chance of {model.least_probability:.0%} that it is right"
-    source = "measured just now" if model.was_probed else "from the steps of earlier chats"
+    source = "just now" if model.was_probed else "from the steps of earlier chats"
     yield "measured", source
 
 
@@ -228,11 +228,11 @@ def _datastore(store: StoreReport) -> _Lines:
     )
     yield (
         "indexes",
-        f"{store.vocabularies} vocabularies, {store.collections} collections, "
-        f"{store.segments} segments",
+        f"{store.vocabularies} {'vocabulary' if store.vocabularies == 1 else 'vocabularies'}, "
+        f"{counted(store.collections, 'collection')}, {counted(store.segments, 'segment')}",
     )
-    damage = f"{len(store.problems)} problems, see below" if store.problems else "all files sound"
-    yield "check", damage
+    found = counted(len(store.problems), "problem")
+    yield "check", f"{found}, see below" if store.problems else "all files sound"
 
 
 def _place(place: PlaceReport) -> str:

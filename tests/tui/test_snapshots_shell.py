@@ -23,6 +23,16 @@ THEMES = ("sssd-dark", "sssd-light", "ansi-dark", "no colour")
 Compare = Callable[..., bool]
 EVERY_SIZE = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES.keys())
 EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
+EVERY_LOOK = pytest.mark.parametrize(
+    ("theme", "size"),
+    [
+        pytest.param(theme, SIZES[size], id=f"{theme}-{size}")
+        for theme in THEMES
+        for size in SIZES
+        if size == "80x24" or theme in THEMES[:2]
+    ],
+)
+"""Colours do not depend on the size: the rarer themes are looked at in one."""
 
 
 def _dress(app: ChatApp, theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +83,13 @@ def test_question(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, theme:
     assert snap_compare(app, terminal_size=(80, 24), run_before=question)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12)], ids=["80x24", "40x12"])
-@EVERY_THEME
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    [
+        *(pytest.param(theme, (80, 24), id=f"{theme}-80x24") for theme in THEMES),
+        pytest.param("sssd-dark", (40, 12), id="sssd-dark-40x12"),
+    ],
+)
 def test_suggestions(
     snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, theme: str, size: tuple[int, int]
 ) -> None:
@@ -95,8 +110,7 @@ def test_suggestions(
     assert snap_compare(app, terminal_size=size, run_before=suggestions)
 
 
-@EVERY_SIZE
-@EVERY_THEME
+@EVERY_LOOK
 def test_first_run(
     snap_compare: Compare,
     monkeypatch: pytest.MonkeyPatch,
@@ -121,8 +135,7 @@ def test_first_run(
     assert snap_compare(app, terminal_size=size, run_before=first)
 
 
-@EVERY_SIZE
-@EVERY_THEME
+@EVERY_LOOK
 def test_settings(
     snap_compare: Compare,
     monkeypatch: pytest.MonkeyPatch,

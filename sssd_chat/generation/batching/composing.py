@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -123,9 +123,9 @@ class Composer(Generic[State]):
         writing = [sequence for sequence in live if not sequence.unread]
         reading = [sequence for sequence in live if sequence.unread]
         context = sum(len(sequence.conversation.state.tokens) for sequence in live)
-        seconds = cost.seconds(context)
+        seconds = self._seconds(context, len(writing), bool(reading))
         room = min(free_cells, target.max_batch) - len(live)
-        drafts = self._drafts(writing, context, room)
+        drafts = self._drafts(writing, context, seconds, room)
         drafted = time.perf_counter()
         nodes = sum(map(len, drafts))
         room += len(reading) - nodes
@@ -148,8 +148,22 @@ class Composer(Generic[State]):
             seconds[len(writing)] / len(writing) if is_known else None,
         )
 
+    def _seconds(self, context: int, writers: int, reads: bool) -> Sequence[float]:
+        """The time of a batch by the tokens that are written in it. Beside prompts that are read
+        the batch is large: no place in it is free, and a node costs what a read token does."""
+        seconds = self._engine.cost.seconds(context)
+        per_token = self._read_seconds
+        if not reads or per_token is None:
+            return seconds
+        more = (seconds[writers] + per_token * n for n in range(1, len(seconds) - writers))
+        return [*seconds[: writers + 1], *more]
+
     def _drafts(
-        self, writing: list[LiveSequence[State]], context: int, room: int
+        self,
+        writing: list[LiveSequence[State]],
+        context: int,
+        seconds: Sequence[float],
+        room: int,
     ) -> list[DraftTree]:
         engine = self._engine
         if not writing:
@@ -160,7 +174,7 @@ class Composer(Generic[State]):
             for sequence in writing
         ]
         limits = Limits(engine.target.max_branches, room)
-        return plan_drafts(drafts, engine.cost.seconds(context), limits)
+        return plan_drafts(drafts, seconds, limits)
 
     def _reading_size(self, writers: int, context: int) -> int:
         """Tokens that may be read in a step beside so many that write."""

@@ -248,7 +248,7 @@ class SelectionActions(MessageActions):
             f"Delete this {what}{rest}? The text leaves the history, "
             "and nothing will be drafted from it."
         )
-        if not await self.app.push_screen_wait(ConfirmScreen(question, "Delete")):
+        if not await self.app.push_screen_wait(ConfirmScreen(question, "Delete", "Keep")):
             return
         # Meanwhile the answer may have come to its end, or another one begun.
         if said.turn is not None and not self._hindrance("delete_message", said):

@@ -23,10 +23,11 @@ class ConfirmScreen(ModalScreen[bool]):
         Binding("left,right", "app.focus_next", show=False),
     ]
 
-    def __init__(self, question: str, yes: str) -> None:
+    def __init__(self, question: str, yes: str, no: str = "Go on") -> None:
         super().__init__()
         self._question = question
         self._yes = yes
+        self._no = no
 
     def compose(self) -> ComposeResult:
         """The question above two buttons."""
@@ -34,7 +35,7 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(self._question, markup=False)
             with Horizontal():
                 yield Button(f"{self._yes} (y)", id="yes", variant="primary", compact=True)
-                yield Button("Go on (n)", id="no", compact=True)
+                yield Button(f"{self._no} (n)", id="no", compact=True)
 
     @on(Button.Pressed)
     def _answer(self, event: Button.Pressed) -> None:

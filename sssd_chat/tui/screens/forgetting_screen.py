@@ -67,7 +67,7 @@ class ForgettingScreen(ListScreen[str | None]):
                 self.refresh_bindings()
                 self._forget(name, forget)
 
-        self.app.push_screen(ConfirmScreen(for_display(question), "Forget"), answered)
+        self.app.push_screen(ConfirmScreen(for_display(question), "Forget", "Keep"), answered)
 
     @work(thread=True, group="forget", exit_on_error=False)
     def _forget(self, name: str, forget: Callable[[Progress], None]) -> None:

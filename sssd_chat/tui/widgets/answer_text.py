@@ -13,6 +13,7 @@ from textual.widgets.markdown import MarkdownBlock
 from sssd_chat.tui.code_blocks import markdown_parser
 from sssd_chat.tui.segments import first_end, segments
 from sssd_chat.tui.widgets.code_block import CodeBlock
+from sssd_chat.tui.widgets.growing import GrowingColumn
 
 _BLOCKS: dict[str, type[MarkdownBlock]] = {
     **Markdown.BLOCKS,
@@ -21,7 +22,7 @@ _BLOCKS: dict[str, type[MarkdownBlock]] = {
 }
 
 
-class AnswerPart(Markdown):
+class AnswerPart(Markdown, GrowingColumn):
     """A part of the text."""
 
     BLOCKS = _BLOCKS
@@ -30,7 +31,7 @@ class AnswerPart(Markdown):
         super().__init__(parser_factory=markdown_parser, open_links=False)
 
 
-class AnswerText(Vertical):
+class AnswerText(Vertical, GrowingColumn):
     """All parts, from top to bottom. Only the last one is drawn anew when text comes."""
 
     def __init__(self) -> None:

@@ -9,12 +9,13 @@ from textual.widgets import Static
 
 from sssd_chat.text import one_line
 from sssd_chat.tui.said import Said
+from sssd_chat.tui.widgets.growing import GrowingColumn
 from sssd_chat.tui.widgets.message_footer import MessageFooter
 
 _SELECTED = "-selected"
 
 
-class Turn(Vertical):
+class Turn(Vertical, GrowingColumn):
     """One side's say in the conversation."""
 
     def __init__(self, said: Said) -> None:
