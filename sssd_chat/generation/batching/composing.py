@@ -149,14 +149,12 @@ class Composer(Generic[State]):
         )
 
     def _seconds(self, context: int, writers: int, reads: bool) -> Sequence[float]:
-        """The time of a batch by the tokens that are written in it. Beside prompts that are read
-        the batch is large: no place in it is free, and a node costs what a read token does."""
+        """The time of a batch by the tokens that are written in it."""
         seconds = self._engine.cost.seconds(context)
         per_token = self._read_seconds
         if not reads or per_token is None:
             return seconds
-        more = (seconds[writers] + per_token * n for n in range(1, len(seconds) - writers))
-        return [*seconds[: writers + 1], *more]
+        return beside_reads(seconds, writers, per_token)
 
     def _drafts(
         self,
@@ -237,3 +235,11 @@ class Composer(Generic[State]):
                     decode_seconds=plain / writers + of_drafts,
                 ),
             )
+
+
+def beside_reads(seconds: Sequence[float], writers: int, per_token: float) -> list[float]:
+    """The time of a batch beside prompts that are read, by the tokens written in it: `seconds` for
+    as many roots as there are writers, and `per_token` more for each node. The batch is large then:
+    no place in it is free, and a drafted node costs what a read token does."""
+    more = (seconds[writers] + per_token * n for n in range(1, len(seconds) - writers))
+    return [*seconds[: writers + 1], *more]
