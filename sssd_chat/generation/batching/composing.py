@@ -129,7 +129,8 @@ class Composer(Generic[State]):
         drafted = time.perf_counter()
         nodes = sum(map(len, drafts))
         room += len(reading) - nodes
-        parts = self._parts(reading, min(room, self._reading_size(len(writing), context)))
+        written = seconds[len(writing) + nodes] if writing else None
+        parts = self._parts(reading, min(room, self._reading_size(written)))
         padding = 0
         if writing and not reading:
             first = len(writing[0].conversation.state.tokens)
@@ -174,11 +175,12 @@ class Composer(Generic[State]):
         limits = Limits(engine.target.max_branches, room)
         return plan_drafts(drafts, seconds, limits)
 
-    def _reading_size(self, writers: int, context: int) -> int:
-        """Tokens that may be read in a step beside so many that write."""
+    def _reading_size(self, written: float | None) -> int:
+        """Tokens that may be read in a step whose roots and drafts take `written` seconds; None
+        where nobody writes. Drafts count, or reading would fall behind where they are long."""
         known = self._read_seconds
-        if writers:
-            spare = (_SLOWER - 1.0) * self._engine.cost.seconds(context)[writers]
+        if written is not None:
+            spare = (_SLOWER - 1.0) * written
             return _LEAST_PART if known is None else max(_LEAST_PART, int(spare / known))
         return _FIRST_PART if known is None else max(_LEAST_PART, int(_ALONE_SECONDS / known))
 
