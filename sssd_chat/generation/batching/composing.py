@@ -129,8 +129,9 @@ class Composer(Generic[State]):
         drafted = time.perf_counter()
         nodes = sum(map(len, drafts))
         room += len(reading) - nodes
-        written = seconds[len(writing) + nodes] if writing else None
-        parts = self._parts(reading, min(room, self._reading_size(written)))
+        # Who reads will write: a step may be as long now as it will be then.
+        written = max(seconds[len(writing) + nodes], cost.seconds(context)[len(live)])
+        parts = self._parts(reading, min(room, self._reading_size(written if writing else None)))
         padding = 0
         if writing and not reading:
             first = len(writing[0].conversation.state.tokens)
