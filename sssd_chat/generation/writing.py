@@ -85,8 +85,10 @@ class Writer(Generic[State]):
         if len(tree) == 0:
             statistics.plain_seconds = statistics.decode_seconds + statistics.sampling_seconds
         elif plain_seconds is not None:
+            # One token is not slower than many: a probe beside a busy program must promise nothing.
+            each = min(plain_seconds, statistics.decode_seconds)
             emitted = len(acceptance.emitted)
-            statistics.plain_seconds = emitted * plain_seconds + statistics.sampling_seconds
+            statistics.plain_seconds = emitted * each + statistics.sampling_seconds
         conversation.since_plain = conversation.since_plain + 1 if len(tree) else 0
         conversation.guard.observe(
             len(tree),
