@@ -56,12 +56,20 @@ def load_tiny(models: Path) -> Iterator[LoadTiny]:
         *,
         sequences: int = 1,
         reads_ahead: bool = False,
+        is_streamed: bool | None = None,
         **options: object,
     ) -> LoadedEngine:
         path = tiny_model(models, architecture, **options)  # type: ignore[arg-type]
         # One thread: a tiny model gains nothing from more, and spinning threads starve each other.
         engine = load_engine(
-            EngineSettings(path, context, threads=1, sequences=sequences, reads_ahead=reads_ahead)
+            EngineSettings(
+                path,
+                context,
+                threads=1,
+                sequences=sequences,
+                reads_ahead=reads_ahead,
+                is_streamed=is_streamed,
+            )
         )
         loaded.append(engine)
         return engine

@@ -43,6 +43,10 @@ class VerifyingTarget(Protocol[State]):
     def max_branches(self) -> int:
         """Most leaves of all drafts of a batch, beyond the first of each."""
 
+    @property
+    def least_shared(self) -> int | None:
+        """From so many tokens on, `share` is sooner done than reading them; None for never."""
+
     def open_sequence(self) -> State:
         """A new, empty text."""
 
@@ -51,6 +55,10 @@ class VerifyingTarget(Protocol[State]):
 
     def rewind(self, sequence: State, length: int) -> int:
         """Shortens a text to at most `length` tokens; the length that could be kept."""
+
+    def share(self, source: State, sequence: State, length: int) -> int:
+        """Makes the first `length` tokens of `source` the text of `sequence`, which begins them;
+        the length that it has then."""
 
     def prefill(
         self,

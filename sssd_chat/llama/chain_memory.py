@@ -31,6 +31,7 @@ class ChainMemory:
     """See `sssd_chat.llama.memory.Memory` for the members without a docstring."""
 
     max_branches = 0
+    least_shared: int | None = None
 
     def __init__(self, context: Any, states: int) -> None:
         """`context` is the llama_context, which keeps `states` earlier states of each text; with
@@ -69,6 +70,10 @@ class ChainMemory:
         taken = set_recurrent_state(self._lib, self._context, sequence.id, checkpoint.state)
         # The state is that of the place already; attention still holds what came after it.
         return taken and erase(self._lib, self._memory, sequence.id, checkpoint.length)
+
+    def share(self, source: TargetSequence, sequence: TargetSequence, length: int) -> int:
+        """See Memory: the state is that of the end of a text, and of no other place."""
+        return len(sequence.tokens)
 
     def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
         """See Memory: a checkpoint is made once for each prompt, where its last tokens begin. The

@@ -29,6 +29,8 @@ class Memory(Protocol):
     """Most nodes of a draft, its padding included."""
     max_branches: int
     """Most leaves of all drafts of a batch, beyond the first of each."""
+    least_shared: int | None
+    """From so many tokens on, `share` is sooner done than reading them; None where it cannot."""
 
     def forget(self, sequence: TargetSequence) -> None:
         """Takes the whole text out of the memory."""
@@ -36,6 +38,10 @@ class Memory(Protocol):
     def rewind(self, sequence: TargetSequence, length: int) -> int:
         """Shortens a text to at most `length` tokens, fewer than it has; returns the length that
         could be kept: less where the memory cannot go back to any place, 0 at the worst."""
+
+    def share(self, source: TargetSequence, sequence: TargetSequence, length: int) -> int:
+        """Gives `sequence`, whose text begins the first `length` tokens of `source`, the others of
+        these, without decoding. Returns the length it has then: what it had where it cannot."""
 
     def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
         """The next `count` tokens of a prompt are about to be decoded, and `left` more of it are

@@ -121,7 +121,7 @@ class Target:
             ),
         )
         self._free_ids = list(reversed(range(settings.sequences)))
-        self._memory = self._memory_of(list(range(settings.sequences, ids)))
+        self._memory = self._memory_of(list(range(settings.sequences, ids)), is_unified)
         self._batch = Batch(_BATCH_TOKENS)
         self._logits_type = ctypes.c_float * model.vocabulary.size
 
@@ -131,10 +131,10 @@ class Target:
         is_many = settings.sequences >= STREAMS_FROM and not self.model.on_gpu
         return is_many and settings.cells is None
 
-    def _memory_of(self, branch_ids: list[int]) -> Memory:
+    def _memory_of(self, branch_ids: list[int], is_unified: bool) -> Memory:
         if self.model.can_roll_back:
             memory = self._api.llama_get_memory(self._context)
-            return TreeMemory(memory, branch_ids, _BATCH_TOKENS, self.model.window)
+            return TreeMemory(memory, branch_ids, _BATCH_TOKENS, self.model.window, is_unified)
         # What the context really keeps, not what was asked for.
         return ChainMemory(self._context, self._api.llama_n_rs_seq(self._context))
 
@@ -175,6 +175,11 @@ class Target:
         return self._memory.max_branches
 
     @property
+    def least_shared(self) -> int | None:
+        """From so many tokens on, `share` is sooner done than reading; None where it cannot."""
+        return self._memory.least_shared
+
+    @property
     def _chunk_size(self) -> int:
         if self.model.on_gpu:
             return _BATCH_TOKENS
@@ -200,6 +205,16 @@ class Target:
         if length >= len(sequence.tokens):
             return len(sequence.tokens)
         return self._memory.rewind(sequence, length)
+
+    def share(self, source: TargetSequence, sequence: TargetSequence, length: int) -> int:
+        """Makes the first `length` tokens of `source` the text of `sequence`, without reading them;
+        its own text must be a beginning of these. Returns the length it has then: what it had where
+        the memory cannot (recurrent state, attention window). Raises ValueError for a `sequence`
+        whose text is another one."""
+        if sequence.tokens != source.tokens[: len(sequence.tokens)] or source is sequence:
+            raise ValueError("only the beginning of another text can be shared")
+        sequence.ahead_from = None
+        return self._memory.share(source, sequence, min(length, len(source.tokens)))
 
     # Reading a prompt
 

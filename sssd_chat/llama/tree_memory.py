@@ -24,14 +24,27 @@ from sssd_chat.llama.runtime import api
 from sssd_chat.llama.sequence import Branch, TargetSequence
 from sssd_chat.llama.shape import DraftShape
 
+_LEAST_SHARED = 32
+"""Reading fewer tokens is not worth the waiting for another text that reads them."""
+_LEAST_COPIED = 64
+"""The same where all cells of a text are copied, used or not."""
+
 
 class TreeMemory:
     """See `sssd_chat.llama.memory.Memory` for the members without a docstring."""
 
-    def __init__(self, memory: Any, branch_ids: list[int], batch_tokens: int, window: int) -> None:
+    def __init__(
+        self,
+        memory: Any,
+        branch_ids: list[int],
+        batch_tokens: int,
+        window: int,
+        is_unified: bool = True,
+    ) -> None:
         """`memory` is the llama_memory_t. `branch_ids` are free for branches, one of them for
         padding; without any there are only chains. `window` is the size of the model's attention
-        window, 0 for none."""
+        window, 0 for none. `is_unified` tells whether all texts share the cells."""
+        self.least_shared: int | None = _LEAST_SHARED if is_unified else _LEAST_COPIED
         self.shape = DraftShape.TREES if branch_ids else DraftShape.CHAINS
         self.max_branches = max(0, len(branch_ids) - 1)
         self.max_draft = batch_tokens - 1
@@ -42,6 +55,7 @@ class TreeMemory:
         """The texts that have branches, by their own ids."""
         self._batch_tokens = batch_tokens
         self._window = window
+        self._is_unified = is_unified
 
     def forget(self, sequence: TargetSequence) -> None:
         """See Memory."""
@@ -79,6 +93,22 @@ class TreeMemory:
     def _first(self, sequence_id: int) -> int:
         """The first position whose cells are all there."""
         return int(self._lib.llama_memory_seq_pos_min(self._memory, sequence_id))
+
+    def share(self, source: TargetSequence, sequence: TargetSequence, length: int) -> int:
+        """See Memory: the same cells belong to both texts. Where each text has its own part of the
+        cells, llama.cpp copies the whole part, of which the end is given up again."""
+        owned = len(sequence.tokens)
+        if length <= owned or not self._window_is_whole(source, length):
+            return owned
+        if self._window or not self._is_unified:
+            self.forget(sequence)
+            owned = 0
+        end = length if self._is_unified else -1
+        self._lib.llama_memory_seq_cp(self._memory, source.id, sequence.id, owned or -1, end)
+        if not self._is_unified:
+            erase(self._lib, self._memory, sequence.id, length)
+        sequence.tokens.extend(source.tokens[owned:length])
+        return length
 
     def will_read(self, sequence: TargetSequence, count: int, left: int) -> None:
         """See Memory: nothing to note."""

@@ -58,6 +58,7 @@ class ToyTarget:
         sequences: int = 100,
         cells: int | None = None,
         branches: int = 1000,
+        least_shared: int | None = None,
     ):
         self.size = size
         self.context_length = context
@@ -66,6 +67,7 @@ class ToyTarget:
         self.max_batch = 400
         self.max_draft = 100
         self.max_branches = branches
+        self.least_shared = least_shared
         self.open: list[ToyState] = []
         self.faults: list[Exception] = []
         """What the next decodes raise."""
@@ -84,6 +86,14 @@ class ToyTarget:
 
     def rewind(self, sequence: ToyState, length: int) -> int:
         del sequence.tokens[length:]
+        return len(sequence.tokens)
+
+    def share(self, source: ToyState, sequence: ToyState, length: int) -> int:
+        assert all(any(state is other for other in self.open) for state in (source, sequence))
+        before = len(sequence.tokens)
+        assert source is not sequence and sequence.tokens == source.tokens[:before]
+        assert self.least_shared is not None and length - before >= self.least_shared
+        sequence.tokens += source.tokens[before:length]
         return len(sequence.tokens)
 
     def prefill(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,14 @@ class LiveSequence(Generic[State]):
     conversation: Conversation[State]
     text: list[int]
     """What must be in the cache before it can write."""
+    most_shared: int
+    """Tokens of the text that may come from another one."""
+    leader: LiveSequence[State] | None = None
+    """Another one that reads what this one's text begins with, too, and is waited for."""
+    led: int = 0
+    """Tokens that the two texts have in common."""
+    order: int = field(default_factory=itertools.count().__next__)
+    """Greater than those of all that had a place before."""
     started: float = field(default_factory=time.perf_counter)
     """When reading that began."""
 
@@ -121,7 +130,7 @@ class Composer(Generic[State]):
         target, cost = self._engine.target, self._engine.cost
         started = time.perf_counter()
         writing = [sequence for sequence in live if not sequence.unread]
-        reading = [sequence for sequence in live if sequence.unread]
+        reading = [sequence for sequence in live if sequence.unread and sequence.leader is None]
         context = sum(len(sequence.conversation.state.tokens) for sequence in live)
         seconds = self._seconds(context, len(writing), bool(reading))
         room = min(free_cells, target.max_batch) - len(live)

@@ -18,6 +18,7 @@ from sssd_chat.drafting import Drafter
 from sssd_chat.errors import UserError
 from sssd_chat.generation.answer import Answer, Step
 from sssd_chat.generation.batching.composing import Batch, Composer, LiveSequence
+from sssd_chat.generation.batching.following import Following
 from sssd_chat.generation.batching.request import Phase, Progress, Request, Ticket
 from sssd_chat.generation.batching.slots import Slots
 from sssd_chat.generation.engine import Engine
@@ -81,6 +82,7 @@ class Scheduler(Generic[State]):
         self._target = engine.target
         self._writer = engine.writer
         self._slots: Slots[State] = Slots(engine.target, new_drafter)
+        self._following: Following[State] = Following(self._slots, engine.target.least_shared)
         self._composer: Composer[State] = Composer(engine)
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
@@ -175,9 +177,11 @@ class Scheduler(Generic[State]):
 
     def step(self) -> list[Progress]:
         """One decode for all live sequences: what each of them emitted or read, and what ended
-        since the last step. A sequence that emitted and read nothing is not listed."""
+        since the last step. A sequence that emitted and read nothing is not listed: one that goes
+        on after it lost its place, or that waits for another one to read what both begin with."""
         reports, self._reports = self._reports, []
         self._admit()
+        self._catch_up()
         self._preempt_for_cells()
         if not self._live:
             return reports
@@ -280,20 +284,32 @@ class Scheduler(Generic[State]):
             self._start(ticket, text)
 
     def _start(self, ticket: Ticket, text: list[int]) -> None:
-        answer = ticket.answer
         # The last token of a new prompt is always read: its logits are wanted.
-        most = len(text) if answer.tokens else len(text) - 1
-        conversation = self._slots.take(text, most)
-        sequence = LiveSequence(ticket, conversation, text)
+        most_shared = len(text) if ticket.answer.tokens else len(text) - 1
+        conversation = self._slots.take(text, most_shared)
+        sequence = LiveSequence(ticket, conversation, text, most_shared)
         insort(self._live, sequence, key=lambda each: each.ticket.number)
-        shared = len(conversation.state.tokens)
         if ticket.times.admitted is None:
             ticket.times.admitted = time.perf_counter()
-            answer.statistics.reused_tokens = shared
-            self._counts.reused += shared
+        self._reused(ticket, len(conversation.state.tokens))
         ticket.phase = Phase.READING
-        if not sequence.unread:
+        if sequence.unread:
+            self._following.begin(sequence, self._live)
+        else:
             self._begin_writing(sequence)
+
+    def _reused(self, ticket: Ticket, tokens: int) -> None:
+        """Notes what a prompt need not read. What is found again of one that lost its place was
+        read for it."""
+        if not ticket.preemptions:
+            ticket.answer.statistics.reused_tokens += tokens
+            self._counts.reused += tokens
+
+    def _catch_up(self) -> None:
+        for sequence, got in self._following.catch_up(self._live):
+            self._reused(sequence.ticket, got)
+            if not sequence.unread:
+                self._begin_writing(sequence)
 
     def _preempt_for_cells(self) -> None:
         """The youngest give way until each of the others can go on by a token at least."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic
 
 from sssd_chat.drafting import Drafter
@@ -14,10 +14,11 @@ _WORTH_SHARING = 0.5
 
 
 class Slots(Generic[State]):
-    """Conversations without an answer of their own at the moment.
+    """The conversations of all answers, and those without one at the moment.
 
-    A prompt goes to the place whose last text begins most like it, so that what many prompts
-    begin with is seldom read. The texts of free places are given up when cells are needed.
+    A prompt goes to the place whose last text begins most like it, or shares the cells of a text
+    that is in use, so that what many prompts begin with is seldom read. The texts of free places
+    are given up when cells are needed.
     """
 
     def __init__(self, target: VerifyingTarget[State], new_drafter: Callable[[], Drafter]) -> None:
@@ -26,12 +27,13 @@ class Slots(Generic[State]):
         self._most = target.max_sequences
         self._free: list[Conversation[State]] = []
         """Those used least lately first."""
-        self._taken = 0
+        self._taken: dict[int, Conversation[State]] = {}
+        """By what `id` says of them."""
 
     @property
     def is_full(self) -> bool:
         """Whether no place is left."""
-        return self._taken >= self._most
+        return len(self._taken) >= self._most
 
     @property
     def kept_cells(self) -> int:
@@ -39,14 +41,20 @@ class Slots(Generic[State]):
         return sum(len(conversation.state.tokens) for conversation in self._free)
 
     def take(self, text: Sequence[int], most_shared: int) -> Conversation[State]:
-        """A place for `text`, shortened to what its own text shares with the first `most_shared`
-        tokens of it. Raises RuntimeError when `is_full`."""
+        """A place for `text`, in which there is what it shares of its first `most_shared` tokens
+        with the texts in the cache. Raises RuntimeError when `is_full`."""
         if self.is_full:
             raise RuntimeError(f"all {self._most} places are taken")
-        self._taken += 1
-        shared = [_shared(each.state.tokens, text, most_shared) for each in self._free]
+        conversation = self._place(text, most_shared)
+        self._taken[id(conversation)] = conversation
+        self.share(conversation, text, most_shared)
+        return conversation
+
+    def _place(self, text: Sequence[int], most_shared: int) -> Conversation[State]:
+        """A place, shortened to what its own text shares."""
+        shared = [common_beginning(each.state.tokens, text, most_shared) for each in self._free]
         best = max(range(len(shared)), key=shared.__getitem__, default=None)
-        can_open = self._taken + len(self._free) <= self._most
+        can_open = len(self._taken) + len(self._free) < self._most
         if best is None or (can_open and not self._is_worth(best, shared[best])):
             return Conversation(self._target.open_sequence(), self._new_drafter())
         conversation = self._free.pop(best)
@@ -56,14 +64,43 @@ class Slots(Generic[State]):
     def _is_worth(self, number: int, shared: int) -> bool:
         return shared > _WORTH_SHARING * len(self._free[number].state.tokens)
 
+    def share(
+        self, conversation: Conversation[State], text: Sequence[int], most_shared: int
+    ) -> int:
+        """Gives a taken place, which holds the beginning of `text`, the cells of the text in the
+        cache that begins most like it, if these are more by so many that it pays. Returns the
+        tokens that it need not read for that."""
+        least, own = self._target.least_shared, conversation.state
+        before = len(own.tokens)
+        if least is None or most_shared - before < least:
+            return 0
+        source, length = self._most_alike(conversation, text, most_shared)
+        if source is None or length - before < least:
+            return 0
+        return self._target.share(source, own, length) - before
+
+    def _most_alike(
+        self, conversation: Conversation[State], text: Sequence[int], most_shared: int
+    ) -> tuple[State | None, int]:
+        found, longest = None, 0
+        for other in self._all():
+            length = common_beginning(other.state.tokens, text, most_shared)
+            if length > longest and other is not conversation:
+                found, longest = other.state, length
+        return found, longest
+
+    def _all(self) -> Iterable[Conversation[State]]:
+        yield from self._taken.values()
+        yield from self._free
+
     def give_back(self, conversation: Conversation[State]) -> None:
         """The place is free again; its text stays while there is room."""
-        self._taken -= 1
+        del self._taken[id(conversation)]
         self._free.append(conversation)
 
     def discard(self, conversation: Conversation[State]) -> None:
         """The place is free again, and what was in it is not to be trusted."""
-        self._taken -= 1
+        del self._taken[id(conversation)]
         self._target.close_sequence(conversation.state)
 
     def shrink(self, cells: int) -> int:
@@ -86,9 +123,17 @@ class Slots(Generic[State]):
         self._free.clear()
 
 
-def _shared(text: Sequence[int], other: Sequence[int], most: int) -> int:
+def common_beginning(text: Sequence[int], other: Sequence[int], most: int) -> int:
     """Length of the common beginning, at most `most`."""
     most = min(most, len(text), len(other))
     if list(text[:most]) == list(other[:most]):
         return most
-    return next(place for place in range(most) if text[place] != other[place])
+    same = 0
+    # The first difference is at `same` or behind it, and before `most`.
+    while most - same > 1:
+        middle = (same + most) // 2
+        if list(text[same:middle]) == list(other[same:middle]):
+            same = middle
+        else:
+            most = middle
+    return same

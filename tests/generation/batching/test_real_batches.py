@@ -35,13 +35,13 @@ def load(models: Path, architecture: Architecture, **options: Any) -> LoadedEngi
     return load_engine(EngineSettings(path, LONGEST, threads=1, **options))
 
 
-def requests(loaded: LoadedEngine, count: int) -> list[Request]:
-    """Prompts of many lengths that begin alike."""
+def requests(loaded: LoadedEngine, count: int, common: int = 20) -> list[Request]:
+    """Prompts of many lengths of which the first `common` tokens are the same."""
     rng = random.Random(count)
     found = []
     for number in range(count):
-        size = rng.randrange(5, LONGEST - 100)
-        prompt = [5 + n % 50 for n in range(20)] + [rng.randrange(5, 300) for _ in range(size)]
+        size = rng.randrange(5, LONGEST - 80 - common)
+        prompt = [5 + n % 50 for n in range(common)] + [rng.randrange(5, 300) for _ in range(size)]
         sampler = SamplerSettings() if number % 3 else SamplerSettings(temperature=0.8, seed=number)
         settings = GenerationSettings(sampler, max_tokens=rng.randrange(20, 60))
         found.append(Request(tuple(prompt), settings))
@@ -103,13 +103,18 @@ def together(
 
 
 def run(
-    models: Path, architecture: Architecture, asked: int, flash: str = OFF, **options: Any
+    models: Path,
+    architecture: Architecture,
+    asked: int,
+    flash: str = OFF,
+    common: int = 20,
+    **options: Any,
 ) -> Figures:
     """Writes answers together; every one is that alone, and every cell and id comes back."""
     # Flash attention rounds differently, so both sides use it or neither.
     loaded = load(models, architecture, flash_attention=flash, **options)
     single = load(models, architecture, flash_attention=flash)
-    work = requests(loaded, asked)
+    work = requests(loaded, asked, common)
     comparisons, scheduler = together(loaded, work, Alone(single, work))
     for comparison in comparisons:
         assert comparison.is_explained, comparison
@@ -143,6 +148,25 @@ def test_answers_that_lost_their_place_go_on_as_if_nothing_had_been(models: Path
     figures = run(models, Architecture.LLAMA, 12, sequences=6, cells=300)
     assert figures.preemptions > 2
     assert figures.accepted > 100
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("architecture", [Architecture.LLAMA, Architecture.GEMMA3])
+def test_answers_to_prompts_that_share_what_they_begin_with_are_those_alone(
+    models: Path, architecture: Architecture, streamed: bool
+) -> None:
+    """They come at once, so that one of them reads for the others, and while it is in use."""
+    common = 120
+    figures = run(models, architecture, 12, common=common, sequences=6, is_streamed=streamed)
+    # Read once, and shared by all others, as long as an attention window has it all.
+    assert figures.reused >= common * (11 if architecture is Architecture.LLAMA else 5)
+    assert figures.accepted > 100
+
+
+def test_a_shared_beginning_lives_on_where_cells_run_out(models: Path) -> None:
+    figures = run(models, Architecture.LLAMA, 16, common=100, sequences=6, cells=500)
+    assert figures.preemptions > 0
+    assert figures.reused > 500
 
 
 def test_many_sequences_share_the_few_ids_there_are(models: Path) -> None:

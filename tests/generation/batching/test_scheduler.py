@@ -32,8 +32,17 @@ def make_engine(
     cells: int | None = None,
     branches: int = 1000,
     can_end: bool = True,
+    least_shared: int | None = None,
 ) -> Engine[ToyState]:
-    target = ToyTarget(SIZE, context, seed=3, sequences=sequences, cells=cells, branches=branches)
+    target = ToyTarget(
+        SIZE,
+        context,
+        seed=3,
+        sequences=sequences,
+        cells=cells,
+        branches=branches,
+        least_shared=least_shared,
+    )
     return Engine(target, ToyVocabulary(SIZE, can_end))  # type: ignore[arg-type]
 
 
@@ -89,9 +98,11 @@ def run(scheduler: Scheduler[ToyState], requests: Sequence[Request]) -> list[Rec
     return [received[ticket] for ticket in tickets]
 
 
-def alone(request: Request, can_end: bool = True) -> tuple[list[int], str, StoppedBy | None]:
+def alone(
+    request: Request, can_end: bool = True, context: int = 100
+) -> tuple[list[int], str, StoppedBy | None]:
     """What the engine of a single chat writes, without drafts."""
-    engine = make_engine(1, can_end=can_end)
+    engine = make_engine(1, context, can_end=can_end)
     conversation = engine.open(PlainDrafter())
     generation = engine.begin(conversation, request.prompt, request.settings)
     while not generation.is_finished:
@@ -132,7 +143,8 @@ def check_clean(engine: Engine[ToyState], scheduler: Scheduler[ToyState]) -> Non
 
 @pytest.mark.parametrize("block", range(3))
 def test_each_answer_is_what_it_is_alone_whatever_happens_to_the_others(block: int) -> None:
-    """Random arrivals, lengths, cancels, places, cells and branches."""
+    """Random arrivals, lengths, cancels, places, cells and branches; with texts that share what
+    they begin with, and without."""
     preemptions = cancels = 0
     for seed in range(block * 18, block * 18 + 18):
         rng = random.Random(seed)
@@ -141,6 +153,7 @@ def test_each_answer_is_what_it_is_alone_whatever_happens_to_the_others(block: i
             cells=rng.choice([None, 100, 120, 150]),
             branches=rng.choice([0, 3, 1000]),
             can_end=seed % 2 == 0,
+            least_shared=rng.choice([None, 1, 4, 12]),
         )
         scheduler = make_scheduler(engine, seed)
         waiting = [random_request(rng) for _ in range(rng.randrange(1, 14))]
