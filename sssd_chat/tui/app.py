@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -16,6 +14,7 @@ from pathlib import Path
 from rich.text import Text
 from textual import on
 from textual.app import App, SystemCommand
+from textual.driver import Driver
 from textual.screen import Screen
 
 from sssd_chat.config import Config
@@ -30,15 +29,15 @@ from sssd_chat.tui.attention import (
     sign_for,
     title_sequence,
 )
+from sssd_chat.tui.driver import TerminalLost, enduring, hurry
 from sssd_chat.tui.keymap import keymap_of
 from sssd_chat.tui.messages import AnswerFinished, ModelChosen, SettingsChanged
 from sssd_chat.tui.screens.action_screen import ActionScreen, bind
+from sssd_chat.tui.signals import HUNG_UP, SIGNALLED, told_to_leave
 from sssd_chat.tui.themes import DARK, LIGHT, extra_colours
 
 _TEXTUAL_COMMANDS = frozenset({"Theme", "Screenshot"})
 _SWITCH_SECONDS = 0.0005
-_SIGNALLED = 128
-"""Exit codes from here on say which signal ended the program."""
 _LOGGER = logging.getLogger("sssd_chat.tui")
 
 
@@ -80,7 +79,6 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         """Shows the chat, or what to do without a model."""
-        self._leave_on_signals()
         self._write(KEEP_TITLE)
         themes = self._choose_theme(self._config.screen.theme)
         notices = [*self._config.notices, *self._key_notices, *themes]
@@ -92,18 +90,26 @@ class ChatApp(App[None]):
         """Nothing of a chat stays in the terminal's title."""
         self._write(title_sequence("") + RESTORE_TITLE)
 
-    def _leave_on_signals(self) -> None:
-        """Leaves as with the key when the program is told to end, or its terminal is closed: the
-        answer so far is kept, and the terminal is not left without its cursor and its echo."""
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            # Not on every system, and only in the main thread.
-            if number is not None:
-                with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                    loop = asyncio.get_running_loop()
-                    loop.add_signal_handler(number, self.exit, None, _SIGNALLED + number)
+    def leave(self, code: int) -> None:
+        """Leaves as with the key, whatever the event loop is at: the answer so far is kept, and
+        the terminal is not left without its cursor and its echo."""
+        hurry(self._driver)
+        if self._loop is None:
+            raise SystemExit(code)
+        # When it is closed, the app has left already.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.exit, None, code)
 
     # The terminal around the app
+
+    def get_driver_class(self) -> type[Driver]:
+        """One that outlives the terminal."""
+        return enduring(super().get_driver_class())
+
+    @on(TerminalLost)
+    def _leave_without_terminal(self) -> None:
+        """Leaves as with SIGHUP, which does not come from every terminal that is closed."""
+        self.exit(None, SIGNALLED + HUNG_UP)
 
     def watch_title(self, title: str) -> None:
         """Names the terminal after the chat."""
@@ -259,7 +265,8 @@ def run_without_model(
     """Says how to get a model, until the user leaves or chooses one of this machine: its file, or
     an empty text. The arguments are those of `ChatApp`."""
     app = ChatApp(None, problem, config, services, places)
-    app.run()
+    with told_to_leave(app.leave):
+        app.run()
     return app.chosen_model
 
 
@@ -275,7 +282,8 @@ def run_chat(
     sys.setswitchinterval(_SWITCH_SECONDS)
     app = ChatApp(backend, problem, config, services)
     try:
-        app.run()
+        with told_to_leave(app.leave):
+            app.run()
     finally:
         if backend is not None:
             backend.close()
