@@ -10,6 +10,9 @@ import unicodedata
 _LINE_BREAKS = "\v\f\x85\u2028\u2029"
 _BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
+_OF_DOUBTFUL_WIDTH = "\u00ad\u200b\u200d\u2060\ufe0e\ufe0f\ufeff"
+"""Terminals do not agree how wide these are, or what they join."""
+
 
 def _replacements() -> dict[int, str | None]:
     table: dict[int, str | None] = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
@@ -22,6 +25,11 @@ def _replacements() -> dict[int, str | None]:
 
 
 _REPLACEMENTS = _replacements()
+_ROW_REPLACEMENTS: dict[int, str | None] = {
+    **dict.fromkeys(map(ord, _OF_DOUBTFUL_WIDTH)),
+    ord("\n"): " ",
+    ord("\t"): " ",
+}
 
 
 def for_display(text: str) -> str:
@@ -33,6 +41,12 @@ def for_display(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` for a place that has a single line."""
     return " ".join(for_display(text).split())
+
+
+def for_row(text: str) -> str:
+    """`for_display` for a row of a table, where what stands to the right has to keep its column.
+    Works character by character too."""
+    return for_display(text).translate(_ROW_REPLACEMENTS)
 
 
 def counted(value: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from sssd_chat.text import counted, one_line
+from sssd_chat.text import counted, for_row, one_line
 from sssd_chat.tui.widgets.row_list import Row
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ _NARROW = 56
 """Below this width the number of turns is left out."""
 _BEFORE_MATCH = 16
 """Cells of an excerpt that are left before the first match where there is no room for more."""
+
+_MATCH = "bold underline $accent"
 
 
 def chat_rows(groups: Iterable[DayGroup], current: int | None, today: date) -> list[Row]:
@@ -66,8 +68,10 @@ def _draw(entry: ChatEntry, is_current: bool, today: date) -> Callable[[int], Se
 
 def _title(entry: ChatEntry) -> Content:
     if entry.excerpt and entry.excerpt == entry.title:
-        return _marked(entry.title, entry.matches)
-    return Content(one_line(entry.title) or "Untitled chat")
+        marked = _marked(entry.title, entry.matches)
+        if marked.plain.strip():
+            return marked
+    return Content(one_line(for_row(entry.title)) or "Untitled chat")
 
 
 def _excerpt(entry: ChatEntry) -> Content:
@@ -78,13 +82,13 @@ def _excerpt(entry: ChatEntry) -> Content:
 
 
 def _marked(text: str, matches: Sequence[tuple[int, int]]) -> Content:
-    shown = Content(one_line(text))
-    if shown.plain != text:
-        # The places of the matches are those in the text as it was.
-        return shown
+    """The text with its matches marked, whose places are those in the text as it was."""
+    parts: list[str | tuple[str, str]] = []
+    rest = 0
     for begin, end in matches:
-        shown = shown.stylize("bold underline $accent", begin, end)
-    return shown
+        parts += [for_row(text[rest:begin]), (for_row(text[begin:end]), _MATCH)]
+        rest = end
+    return Content.assemble(*parts, for_row(text[rest:]))
 
 
 def _around_match(excerpt: Content, width: int) -> Content:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from sssd_chat.text import one_line
+from sssd_chat.text import for_row, one_line
 from sssd_chat.tui.figures import bar, count, duration, short_count, size
 from sssd_chat.tui.widgets.row_list import Row
 
@@ -77,7 +77,7 @@ def _headline(title: str) -> Callable[[int], Sequence[Content]]:
 def _draw(entry: CollectionEntry, most: float) -> Callable[[int], Sequence[Content]]:
     def draw(width: int) -> Sequence[Content]:
         shown, name_width, wide = _columns_for(width)
-        name = Content(one_line(entry.name)).truncate(name_width, ellipsis=True, pad=True)
+        name = Content(one_line(for_row(entry.name))).truncate(name_width, ellipsis=True, pad=True)
         numbers = "".join(f"{column.show(entry):>{column.width}}" for column in shown)
         share = max(0.0, entry.saved_seconds) / most if most > 0 else 0.0
         full, empty = bar(share, wide)
@@ -98,10 +98,10 @@ def document_rows(documents: Sequence[DocumentEntry], typed: str) -> list[Row]:
 
 def _draw_document(document: DocumentEntry) -> Callable[[int], Sequence[Content]]:
     def draw(width: int) -> Sequence[Content]:
-        title = one_line(document.title)
+        title = one_line(for_row(document.title))
         # Of a path the end says more than the beginning.
         room = width * 2 // 3 if title else width
-        name = _end(Content(one_line(document.name)), room)
+        name = _end(Content(one_line(for_row(document.name))), room)
         return [Content.assemble(name, (f"  {title}", "$muted"))]
 
     return draw

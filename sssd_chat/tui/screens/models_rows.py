@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
 from sssd_chat.conversation.catalogue import ModelChoice
-from sssd_chat.text import one_line
+from sssd_chat.text import for_row, one_line
 from sssd_chat.tui.figures import size
 from sssd_chat.tui.widgets.row_list import Row
 
@@ -46,13 +45,13 @@ def _headline(_width: int) -> Sequence[Content]:
 def _usable(model: ModelChoice, is_loaded: bool) -> Callable[[int], Sequence[Content]]:
     def draw(width: int) -> Sequence[Content]:
         mark = Content.styled("● " if is_loaded else _INDENT, "$accent")
-        name = Content.styled(one_line(model.name), "bold")
+        name = Content.styled(one_line(for_row(model.name)), "bold")
         remark = "in use" if is_loaded else "in the settings" if model.in_use else ""
         if remark:
             name = Content.assemble(name, (f"  {remark}", "$accent"))
         return [
             _first_line(mark, name, model.bytes, width),
-            Content.assemble(_INDENT, (one_line(" · ".join(_facts(model))), "$muted")),
+            Content.assemble(_INDENT, (one_line(for_row(" · ".join(_facts(model)))), "$muted")),
         ]
 
     return draw
@@ -71,17 +70,23 @@ def _facts(model: ModelChoice) -> list[str]:
 
 def _refused(model: ModelChoice) -> Callable[[int], Sequence[Content]]:
     def draw(width: int) -> Sequence[Content]:
-        name = Content.styled(one_line(model.name), "$muted")
+        name = Content.styled(one_line(for_row(model.name)), "$muted")
         room = max(10, width - 2 * len(_INDENT))
-        why = textwrap.wrap(
-            one_line(model.problem), room, max_lines=_PROBLEM_LINES, placeholder=" …"
-        )
         return [
             _first_line(Content.styled("✖ ", "$error"), name, model.bytes, width),
-            *(Content.assemble(_INDENT, (line, "$muted")) for line in why),
+            *(Content.assemble(_INDENT, line) for line in _wrapped(model.problem, room)),
         ]
 
     return draw
+
+
+def _wrapped(problem: str, width: int) -> list[Content]:
+    """The first lines of a sentence; the last one says when there are more."""
+    lines = Content.styled(one_line(for_row(problem)), "$muted").wrap(width)
+    if len(lines) > _PROBLEM_LINES:
+        last = lines[_PROBLEM_LINES - 1].truncate(width - 2)
+        lines[_PROBLEM_LINES - 1 :] = [Content.assemble(last, (" …", "$muted"))]
+    return lines
 
 
 def _first_line(mark: Content, name: Content, bytes: int, width: int) -> Content:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from sssd_chat.text import one_line
+from sssd_chat.text import for_row, one_line
 from sssd_chat.tui.figures import bar, percent
 from sssd_chat.tui.widgets.panel.section import Section
 
@@ -42,7 +42,7 @@ class SourcesSection(Section):
     def _bar(self, name: str, share: float | None) -> Content:
         names = min(24, max(14, self.columns // 2 - 3))
         full, empty = bar(share or 0.0, max(4, self.columns - names - 1 - _PERCENT_WIDTH))
-        shown = Content(one_line(name)).truncate(names, ellipsis=True, pad=True)
+        shown = Content(one_line(for_row(name))).truncate(names, ellipsis=True, pad=True)
         return Content.assemble(
             shown.stylize("$muted"),
             " ",
