@@ -51,6 +51,14 @@ class ChatApp(App[None]):
 
     TITLE = "sssd-chat"
     ENABLE_COMMAND_PALETTE = True
+    # Nobody knows how the terminal's black looks on its blue.
+    CSS = """
+    Input:ansi > .input--selection {
+        background: transparent;
+        color: ansi_default;
+        text-style: reverse;
+    }
+    """
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from sssd_chat.tui.widgets.row_list import Row
 if TYPE_CHECKING:
     from sssd_chat.conversation.chat_library import ChatEntry, DayGroup
 
-_TURNS_WIDTH, _WHEN_WIDTH = 11, 9
+_TURNS_WIDTH, _WHEN_WIDTH = 11, 11
 _NARROW = 56
 """Below this width the number of turns is left out."""
 _BEFORE_MATCH = 16

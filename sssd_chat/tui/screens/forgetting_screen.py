@@ -102,7 +102,7 @@ class ForgettingScreen(ListScreen[str | None]):
     @on(Failed)
     def _show_problem(self, event: Failed) -> None:
         self._is_forgetting = False
-        self.tell(Content.assemble(("✖ ", "bold"), for_display(event.problem)), is_problem=True)
+        self.tell(event.problem, is_problem=True)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

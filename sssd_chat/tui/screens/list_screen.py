@@ -94,7 +94,8 @@ class ListScreen(ActionScreen[ScreenResultType]):
 
     def tell(self, text: str | Content, *, is_problem: bool = False) -> None:
         """Shows a line below the list, or none for an empty text."""
-        self._telling.update(text if isinstance(text, Content) else Content(for_display(text)))
+        shown = text if isinstance(text, Content) else Content(for_display(text))
+        self._telling.update(Content.assemble(("✖ ", "bold"), shown) if is_problem else shown)
         self._telling.set_class(bool(text), "-shown")
         self._telling.set_class(is_problem, "-problem")
 

@@ -12,7 +12,7 @@ from textual.message import Message
 from sssd_chat.conversation.catalogue import ModelCatalogue, ModelChoice
 from sssd_chat.conversation.events import Event, ModelFailed, ModelLoading, ModelReady, Notice
 from sssd_chat.errors import UserError
-from sssd_chat.text import counted, for_display, one_line
+from sssd_chat.text import counted, one_line
 from sssd_chat.tui.actions import LIST_ACTIONS, MODELS_ACTIONS
 from sssd_chat.tui.figures import bar, percent
 from sssd_chat.tui.screens.list_screen import ListScreen
@@ -152,4 +152,4 @@ class ModelsScreen(ListScreen[None]):
 
     def _fail(self, problem: str) -> None:
         self._loading = None
-        self.tell(Content.assemble(("✖ ", "bold"), for_display(problem)), is_problem=True)
+        self.tell(problem, is_problem=True)
