@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sssd_chat.conversation.events import Drafting
+from sssd_chat.tui.widgets.panel import LivePanel
+from sssd_chat.tui.widgets.panel.section import Section
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, wait_until
 from tests.tui.screen import ask, ask_and_answer, lines, shows
@@ -72,3 +76,20 @@ async def test_the_panel_folds_and_unfolds_by_key(
         assert not shows(pilot, "acceptance rate"), "no room for it"
         await pilot.resize_terminal(80, 24)
         await wait_until(pilot, lambda: shows(pilot, "acceptance rate"))
+
+
+@pytest.mark.parametrize("height", [24, 30, 32, 40, 60])
+async def test_sections_stand_apart_where_there_is_room(
+    open_chat: OpenChat, backend: FakeBackend, height: int
+) -> None:
+    async with open_chat(size=(120, height)) as pilot:
+        await ask_and_answer(pilot, backend, "first", "word " * 40)
+        panel = pilot.app.screen.query_one(LivePanel)
+        shown = [section for section in panel.query(Section) if section.display]
+        gaps = {
+            below.region.y - above.region.bottom
+            for above, below in zip(shown, shown[1:], strict=False)
+        }
+        assert gaps == {0 if height < 30 else 1}
+        assert shown[-1].region.bottom <= panel.region.bottom
+        assert len(shown) >= (6 if height < 30 else 7)

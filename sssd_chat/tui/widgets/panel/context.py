@@ -20,7 +20,7 @@ class ContextSection(Section):
     TITLE = "Context"
     RANK = 3
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """The bar; with its numbers; with those of the prompt."""
         remarks = self.state.context_is_full + bool(self.state.turns_left_out)
         return 1, 2 + remarks, 4 + remarks

@@ -27,7 +27,7 @@ class CostSection(Section):
     TITLE = "Cost of a step"
     RANK = 4
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """The number alone; with the plot, or with what is known before there is one."""
         if len(_relative(self.state.cost)) < _FEWEST_POINTS:
             return 1, 2

@@ -23,7 +23,7 @@ class DraftsSection(Section):
     TITLE = "Drafts"
     RANK = 1
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """Rows; with a line of plot for each number; with two."""
         rows = 2 + len(self._state_lines())
         return rows, rows + 2, rows + 4

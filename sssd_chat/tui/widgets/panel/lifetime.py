@@ -21,7 +21,7 @@ class LifetimeSection(Section):
     TITLE = "Since you began"
     RANK = 6
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """The sums; with the curve, or with when there will be one."""
         if not (self.state.lifetime and has_curve(self.state.lifetime.weeks)):
             return _ROWS, _ROWS + 2

@@ -17,7 +17,7 @@ class ModelSection(Section):
     TITLE = "Model"
     RANK = 7
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """The name; with its description; with the processor."""
         return 1, 2, 3
 

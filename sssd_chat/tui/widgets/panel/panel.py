@@ -28,8 +28,10 @@ _KINDS: tuple[type[Section], ...] = (
     ModelSection,
 )
 _TITLE = 1
+_CALM_FROM = 29
+"""From so many lines on there is an empty line between sections."""
 _AIRY_FROM = 44
-"""From so many lines on there is an empty line above each section."""
+"""From so many lines on there is one above the first section too."""
 
 
 class LivePanel(Vertical, can_focus=False):
@@ -54,7 +56,8 @@ class LivePanel(Vertical, can_focus=False):
         room = self.content_size.height
         if not room:
             return
-        wishes = [Wish(section.RANK, section.heights()) for section in self._sections]
+        is_calm = room >= _CALM_FROM
+        wishes = [Wish(section.RANK, section.heights(is_calm)) for section in self._sections]
         if (room, wishes) != self._planned:
             self._planned = (room, wishes)
             self._share_out(wishes, room)
@@ -62,8 +65,10 @@ class LivePanel(Vertical, can_focus=False):
             section.show()
 
     def _share_out(self, wishes: list[Wish], room: int) -> None:
-        is_airy = room >= _AIRY_FROM
+        is_calm, is_airy = room >= _CALM_FROM, room >= _AIRY_FROM
+        self.set_class(is_calm, "-calm")
         self.set_class(is_airy, "-airy")
-        heights = plan(wishes, room, _TITLE + is_airy)
+        above_first = 1 if is_calm and not is_airy else 0
+        heights = plan(wishes, room + above_first, _TITLE + is_calm)
         for section, height in zip(self._sections, heights, strict=True):
             section.give(height)

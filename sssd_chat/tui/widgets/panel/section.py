@@ -31,8 +31,9 @@ class Section(Widget):
         self._lines: list[Content] = []
         self._drawn_columns = 0
 
-    def heights(self) -> tuple[int, ...]:
-        """The heights that the section can use now, the smallest first, without the title."""
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
+        """The heights that the section can use now, the smallest first, without the title;
+        `is_calm` where there is room between the sections."""
         raise NotImplementedError
 
     def lines(self, height: int) -> Sequence[Content]:

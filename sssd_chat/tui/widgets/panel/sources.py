@@ -20,7 +20,7 @@ class SourcesSection(Section):
     TITLE = "Accepted tokens by source"
     RANK = 2
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """Three rows, or up to one for each source."""
         most = min(_MOST_ROWS, len(self.state.source_names))
         return tuple(range(_FEWEST_ROWS, max(_FEWEST_ROWS, most) + 1))

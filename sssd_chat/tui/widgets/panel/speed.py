@@ -13,7 +13,7 @@ from sssd_chat.tui.chat_state import Phase
 from sssd_chat.tui.figures import UNKNOWN, decimal, times
 from sssd_chat.tui.widgets.panel.section import Section
 
-_DIGITS_HEIGHT = 3
+_ROWS, _DIGITS_HEIGHT = 2, 3
 _DIGITS_COLUMNS = 13
 """Room for "99.9" and for "9999": what stands beside the digits keeps its place."""
 _NO_PLACES_FROM = 99.95
@@ -25,9 +25,9 @@ class SpeedSection(Section):
     TITLE = "Speed"
     RANK = 0
 
-    def heights(self) -> tuple[int, ...]:
-        """Rows, or digits."""
-        return 2, _DIGITS_HEIGHT
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
+        """Rows, or digits; these alone where there is room for them."""
+        return (_DIGITS_HEIGHT,) if is_calm else (_ROWS, _DIGITS_HEIGHT)
 
     def lines(self, height: int) -> Sequence[Content]:
         """Speed now, and the speed-up of the answer."""

@@ -22,7 +22,7 @@ class TimeSection(Section):
     TITLE = "Time"
     RANK = 5
 
-    def heights(self) -> tuple[int, ...]:
+    def heights(self, is_calm: bool) -> tuple[int, ...]:
         """The bar with two rows of legend; with an empty line between them."""
         return 3, 4
 
