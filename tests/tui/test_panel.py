@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from sssd_chat.conversation.events import Drafting
@@ -86,10 +88,7 @@ async def test_sections_stand_apart_where_there_is_room(
         await ask_and_answer(pilot, backend, "first", "word " * 40)
         panel = pilot.app.screen.query_one(LivePanel)
         shown = [section for section in panel.query(Section) if section.display]
-        gaps = {
-            below.region.y - above.region.bottom
-            for above, below in zip(shown, shown[1:], strict=False)
-        }
+        gaps = {below.region.y - above.region.bottom for above, below in itertools.pairwise(shown)}
         assert gaps == {0 if height < 30 else 1}
         assert shown[-1].region.bottom <= panel.region.bottom
         assert len(shown) >= (6 if height < 30 else 7)
