@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sssd_chat.bench.turn import EMPTY, LONG, LONG_READ, MODES, TurnTimes, long_chat, message
-from tests.cli.test_ask import run
+from tests.cli.running import run
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model
 
 

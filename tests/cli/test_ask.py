@@ -9,32 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.running import Result, run, run_fresh
 from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 
-Result = subprocess.CompletedProcess[str]
 
-
-def run(*words: str, stdin: str | bytes | None = "", **options: object) -> Result:
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(
-        [sys.executable, "-m", "sssd_chat", *words],
-        input=data,
-        capture_output=True,
-        timeout=60,
-        **options,  # type: ignore[arg-type]
-    )
-    return subprocess.CompletedProcess(
-        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-    )
-
-
-def ask(model: Path, *words: str, stdin: str | bytes | None = "") -> Result:
+def ask(
+    model: Path,
+    *words: str,
+    stdin: str | bytes | None = "",
+    by: Callable[..., Result] = run,
+) -> Result:
     common = ("--model", str(model), "--temperature", "0", "--threads", "1")
-    return run("ask", *common, *words, stdin=stdin)
+    return by("ask", *common, *words, stdin=stdin)
 
 
 def as_json(model: Path, *words: str, stdin: str | bytes | None = "") -> dict:
@@ -92,7 +83,7 @@ def test_the_prompt_may_come_from_stdin_whole_or_after_the_argument(chat_model: 
 def test_stdout_is_the_answer_and_nothing_else(chat_model: Path) -> None:
     words = ("hello", "--max-tokens", "10")
     text = as_json(chat_model, *words)["text"]
-    result = ask(chat_model, *words)
+    result = ask(chat_model, *words, by=run_fresh)
     assert result.stdout.rstrip("\n") == text.rstrip("\n")
     assert "tokens/s" in result.stderr
     assert ask(chat_model, "--quiet", *words).stderr == ""

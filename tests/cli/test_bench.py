@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.cli.main import main
-from tests.cli.test_ask import run
+from tests.cli.running import run
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model
 
 

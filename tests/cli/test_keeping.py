@@ -15,7 +15,8 @@ import pytest
 from sssd_chat import paths
 from sssd_chat.config import change_setting
 from sssd_chat.conversation.history import History
-from tests.cli.test_ask import as_json, ask, run
+from tests.cli.running import run
+from tests.cli.test_ask import as_json, ask
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model
 
 SHORT = ("--max-tokens", "8")

@@ -7,7 +7,7 @@ import pytest
 
 from sssd_chat import __version__, paths
 from sssd_chat.cli.main import COMMANDS, main
-from tests.cli.test_ask import run
+from tests.cli.running import run, run_fresh
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
@@ -26,7 +26,7 @@ def test_help_lists_every_command() -> None:
 
 
 def test_the_version() -> None:
-    assert run("--version").stdout == f"sssd-chat {__version__}\n"
+    assert run_fresh("--version").stdout == f"sssd-chat {__version__}\n"
 
 
 def test_an_unknown_command_is_wrong_usage() -> None:
@@ -111,7 +111,7 @@ def test_a_locale_without_some_characters_loses_those_and_no_more(
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     paths.config_file().parent.mkdir(parents=True)
     paths.config_file().write_text('[answer]\nsystem = "世 fin"\n', encoding="utf-8")
-    result = run("config", "show")
+    result = run_fresh("config", "show")
     assert (result.returncode, result.stderr) == (0, "")
     assert 'system = "? fin"' in result.stdout
 

@@ -12,7 +12,7 @@ import pytest
 from sssd_chat import paths
 from sssd_chat.cli.main import main
 from sssd_chat.config import load_config
-from tests.cli.test_ask import run
+from tests.cli.running import run
 from tests.models.conftest import PutModel, machine, no_starter, put
 from tests.models.fake_hub import drop_after, running_hub
 from tests.tiny_models import CHATML_TEMPLATE, tiny_model

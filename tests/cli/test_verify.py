@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_ask import run
+from tests.cli.running import run
 from tests.tiny_models import CHATML_TEMPLATE, DRAFTED_ARCHITECTURES, Architecture, tiny_model
 
 

@@ -11,7 +11,7 @@ from sssd_chat.errors import UserError
 from sssd_chat.llama.chat_ability import why_no_chat
 from sssd_chat.llama.gguf import GgufHeader, MetadataValue, read_header
 from sssd_chat.llama.model import Model
-from tests.cli.test_ask import run
+from tests.cli.running import run
 from tests.odd_files import odd_file
 from tests.tiny_models import Architecture, tiny_model
 
