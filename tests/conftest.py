@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,10 +18,23 @@ from tests.tiny_models import CHATML_TEMPLATE, Architecture, tiny_model
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
+# The suite starts the program a hundred times, and each of its processes imports all tests: who
+# forbids bytecode makes all of them compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: tests of terminals and servers often wait."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: the garbage collector need not walk through it each time,
+    nor come as often as in a program that watches its memory."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

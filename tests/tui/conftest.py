@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from sssd_chat.tui.app import ChatApp
@@ -20,6 +22,23 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Colours and clipboards of the machine that runs the tests make no difference."""
     for name in ("NO_COLOR", "WAYLAND_DISPLAY", "DISPLAY", "WSL_DISTRO_NAME", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _style_sheets_are_parsed_once() -> Iterator[None]:
+    """Hundreds of apps read the same few style sheets, and parse them again at every screen."""
+    parse = Stylesheet._parse_rules
+    known: dict[tuple[object, ...], list[RuleSet]] = {}
+
+    def parse_once(sheet: Stylesheet, *source: object, **options: object) -> list[RuleSet]:
+        key = (source, *options.items(), *sheet._variables.items())
+        if key not in known:
+            known[key] = parse(sheet, *source, **options)  # type: ignore[arg-type]
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture
