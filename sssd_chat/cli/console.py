@@ -46,6 +46,11 @@ class Interrupt:
         self.event.set()
 
 
+def say(sentence: str) -> None:
+    """Tells the person something on stderr, beside the data on stdout."""
+    print(f"sssd-chat: {sentence}", file=sys.stderr)
+
+
 def show_status(text: str) -> None:
     """Writes one line on stderr that the next one overwrites; an empty one clears it."""
     sys.stderr.write(f"\r\x1b[K{text}")

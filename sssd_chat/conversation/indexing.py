@@ -23,8 +23,9 @@ import numpy.typing as npt
 from sssd_chat.conversation.history import History, StoredAnswer
 from sssd_chat.datastore.document import CHATS, STARTER, Document
 from sssd_chat.datastore.starter import StarterCorpus
-from sssd_chat.datastore.store import SEAL_TOKENS, Datastore
+from sssd_chat.datastore.store import Datastore
 from sssd_chat.datastore.texts import StoredText, TextStore
+from sssd_chat.datastore.tidying import SEAL_TOKENS
 
 log = logging.getLogger(__name__)
 

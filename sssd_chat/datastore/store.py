@@ -11,38 +11,24 @@ kept elsewhere, and its owner adds them later.
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from sssd_chat.datastore.disk import Disk, IsForgotten
+from sssd_chat.datastore.contents import Contents
+from sssd_chat.datastore.disk import IsForgotten
 from sssd_chat.datastore.document import Document, Label
-from sssd_chat.datastore.info import (
-    CollectionInfo,
-    MemoryEstimate,
-    NotTheWriter,
-    inventory,
-)
+from sssd_chat.datastore.info import CollectionInfo, MemoryEstimate, inventory
 from sssd_chat.datastore.integrity import problems
 from sssd_chat.datastore.journal import JournalEntry
 from sssd_chat.datastore.lock import WriterLock
-from sssd_chat.datastore.pending import Pending, by_collection
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.snapshot import Snapshot
-from sssd_chat.datastore.upkeep import compacting_merges, due_merge
+from sssd_chat.datastore.tidying import Tidying
 from sssd_chat.errors import reason
 from sssd_chat.files import make_private_folder
 
-log = logging.getLogger(__name__)
-
-SEAL_TOKENS = 32_768
-"""Tokens in memory from which on they are sealed into segments."""
 BULK_TOKENS = 1 << 20
 """Tokens of a segment that `add_many` writes."""
-MOST_MERGED = 1 << 26
-"""Tokens of the largest segment that merging makes. Sorting takes up to 24 bytes a token (offsets,
-text and selection), so this one takes 1.6 GB."""
 
 
 class Datastore:
@@ -54,24 +40,26 @@ class Datastore:
         seconds another writer is asked to step back. Never fails: a folder that cannot be read or
         written gives an empty datastore with a `problem`."""
         self.folder = folder
-        self.problem = ""
-        """What does not work, in one sentence; empty when all is well."""
-        self.snapshot = Snapshot()
-        """What searches look at. Replaced by every change, never changed itself."""
-        self._disk = Disk(folder)
-        self._pending = Pending()
-        """What the journal holds."""
-        self._local = Pending()
-        """Documents that could not be written."""
-        self._closed = False
-        self._mutex = threading.RLock()
-        self._upkeep = threading.RLock()
-        """Held while segments change. Taken before the mutex."""
+        self._contents = Contents(folder)
+        self._disk = self._contents.disk
+        self._mutex, self._upkeep = self._contents.mutex, self._contents.upkeep
+        self._tidying = Tidying(self._contents)
         self._lock = WriterLock(folder)
+        self._closed = False
         with self._mutex:
             self._open(wait)
 
     # What is there
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What searches look at. Replaced by every change, never changed itself."""
+        return self._contents.snapshot
+
+    @property
+    def problem(self) -> str:
+        """What does not work, in one sentence; empty when all is well."""
+        return self._contents.problem
 
     @property
     def is_writer(self) -> bool:
@@ -87,25 +75,25 @@ class Datastore:
         """All collections with something in them, by name."""
         return inventory(
             (segment, self._disk.size(segment) if segment.file else segment.memory_bytes)
-            for segment in self._segments()
+            for segment in self._contents.segments()
         )
 
     def labels(self, collection: str) -> dict[str, Label]:
         """The documents of a collection, by key."""
         return {
             label.key: label
-            for segment in self._segments(collection)
+            for segment in self._contents.segments(collection)
             for label in segment.live_labels()
         }
 
     def documents(self, collection: str) -> Iterator[Document]:
         """The documents of a collection, oldest first."""
-        for segment in self._segments(collection):
+        for segment in self._contents.segments(collection):
             yield from segment.documents()
 
     def estimate_memory(self) -> MemoryEstimate:
         """Bytes of memory that it takes."""
-        segments = self._segments()
+        segments = self._contents.segments()
         mapped = sum(self._disk.size(segment) for segment in segments if segment.file)
         return MemoryEstimate(sum(segment.memory_bytes for segment in segments), mapped)
 
@@ -114,14 +102,6 @@ class Datastore:
         with self._upkeep, self._mutex:
             return list(dict.fromkeys(self.damage + problems(self._disk)))
 
-    def _segments(self, collection: str | None = None) -> list[Segment]:
-        with self._mutex:
-            segments = [*self._disk.segments.values(), *self._in_memory()]
-        return [s for s in segments if collection is None or s.collection == collection]
-
-    def _in_memory(self) -> tuple[Segment, ...]:
-        return self._pending.segments + self._local.segments
-
     # Adding
 
     def add(self, collection: str, document: Document) -> None:
@@ -129,15 +109,15 @@ class Datastore:
         the program does not lose it. A disk that refuses leaves it in memory alone and sets
         `problem`."""
         with self._mutex:
-            part = self._local
+            part = self._contents.local
             if self.is_writer:
                 try:
                     self._disk.append(JournalEntry(collection, document))
-                    part = self._pending
+                    part = self._contents.pending
                 except OSError as error:
-                    self._tell(f"New text is not kept in the datastore: {error.strerror}.")
+                    self._contents.tell(f"New text is not kept in the datastore: {error.strerror}.")
             part.add(collection, document)
-            self._show()
+            self._contents.show()
 
     def add_many(
         self,
@@ -166,8 +146,8 @@ class Datastore:
     def _add_batch(self, collection: str, batch: list[Document]) -> int:
         segment = Segment.of(collection, batch)
         with self._upkeep:
-            self._require_writer()
-            self._put_in_place_of([], [segment])
+            self._contents.require_writer()
+            self._contents.put_in_place_of([], [segment])
         return len(batch)
 
     # Forgetting
@@ -182,10 +162,10 @@ class Datastore:
         """Takes out documents that this process alone knows, since another one writes."""
         wanted = set(keys)
         with self._mutex:
-            self._local.keep(
+            self._contents.local.keep(
                 lambda e: e.collection != collection or e.document.label.key not in wanted
             )
-            self._show()
+            self._contents.show()
 
     def forget_collection(self, collection: str) -> int:
         """The same for all documents of a collection."""
@@ -198,9 +178,9 @@ class Datastore:
     def _forget(self, is_forgotten: IsForgotten) -> int:
         with self._upkeep:
             with self._mutex:
-                self._require_writer()
+                self._contents.require_writer()
                 count = self._strike(is_forgotten)
-            while self._compact_next():
+            while self._tidying.rewrite_next():
                 pass
             # A file that could not be removed still holds what was to be forgotten.
             if left := self._disk.remove_orphans():
@@ -213,13 +193,13 @@ class Datastore:
         def is_kept(entry: JournalEntry) -> bool:
             return not is_forgotten(entry.collection, entry.document.label.key)
 
-        kept = list(filter(is_kept, self._pending.entries))
-        dropped = len(self._pending.entries) - len(kept)
+        kept = list(filter(is_kept, self._contents.pending.entries))
+        dropped = len(self._contents.pending.entries) - len(kept)
         if count or dropped:
             self._disk.commit(entries, journal=kept if dropped else None)
-            self._pending.keep(is_kept)
-        dropped += self._local.keep(is_kept)
-        self._show()
+            self._contents.pending.keep(is_kept)
+        dropped += self._contents.local.keep(is_kept)
+        self._contents.show()
         return count + dropped
 
     # Upkeep
@@ -230,37 +210,21 @@ class Datastore:
         decodes. Never fails: a disk that refuses sets `problem`."""
         try:
             with self._upkeep:
-                return (
-                    self._check_next()
-                    or self._seal_when_due()
-                    or self._merge_memory()
-                    or self._compact_next()
-                    or self._merge_next()
-                )
+                return self._tidying.do_next()
         except OSError as error:
-            self._tell(f"The datastore cannot be tidied: {error.strerror}.")
+            self._contents.tell(f"The datastore cannot be tidied: {error.strerror}.")
             return False
 
     def seal(self) -> None:
         """Writes what is in memory into segments. Raises OSError, NotTheWriter."""
         with self._upkeep:
-            self._require_writer()
-            with self._mutex:
-                sealed = list(self._pending.entries)
-            if sealed:
-                grouped = by_collection(sealed)
-                segments = [Segment.of(name, documents) for name, documents in grouped.items()]
-                self._put_in_place_of([], segments, sealed)
+            self._tidying.seal()
 
     def compact(self) -> None:
         """Makes one segment of each collection, or a few where that would be too large. Raises
         OSError, NotTheWriter."""
         with self._upkeep:
-            self.seal()
-            while self._check_next():
-                pass
-            for files in compacting_merges(self._disk.manifest.segments, MOST_MERGED):
-                self._merge(files)
+            self._tidying.compact()
 
     def refresh(self) -> None:
         """Sees what another process wrote, becomes the writer when it may, or steps back when
@@ -275,10 +239,10 @@ class Datastore:
                 elif self._lock.try_acquire():
                     self._become_writer()
                 elif self._disk.has_changed():
-                    self._pending.fill(self._disk.read())
+                    self._contents.pending.fill(self._disk.read())
             except OSError as error:
-                self._tell(f"The datastore cannot be read: {error.strerror}.")
-            self._show()
+                self._contents.tell(f"The datastore cannot be read: {error.strerror}.")
+            self._contents.show()
 
     def close(self) -> None:
         """Gives up the lock, and nothing is read or written any more. What is in memory is in the
@@ -286,85 +250,7 @@ class Datastore:
         with self._upkeep, self._mutex:
             self._closed = True
             self._step_back()
-            self.snapshot = Snapshot()
-
-    def _check_next(self) -> bool:
-        """Compares the smallest file that was not looked at yet with its checksum."""
-        with self._mutex:
-            segment = self._disk.unchecked()
-        if segment is not None:
-            self._check(segment)
-        return segment is not None
-
-    def _check(self, segment: Segment) -> None:
-        damage = self._disk.check(segment)
-        with self._mutex:
-            if damage and not self.is_writer and not self._disk.size(segment):
-                # The writer has merged the segment away.
-                self._disk.do_without(segment.file)
-            elif damage:
-                self._disk.set_aside({segment.file: damage}, self.is_writer)
-                self._tell_damage()
-            elif segment.file in self._disk.segments:
-                self._disk.checked.add(segment.file)
-            self._show()
-
-    def _seal_when_due(self) -> bool:
-        if not self.is_writer or self._pending.tokens < SEAL_TOKENS:
-            return False
-        self.seal()
-        return True
-
-    def _merge_memory(self) -> bool:
-        for part in (self._pending, self._local):
-            if joined := part.due_merge():
-                merged = Segment.merged(joined)
-                with self._mutex:
-                    part.put_in_place_of(joined, merged)
-                    self._show()
-                return True
-        return False
-
-    def _compact_next(self) -> bool:
-        """Writes one segment anew without its struck documents."""
-        with self._mutex:
-            struck = next((s for s in self._disk.segments.values() if s.struck), None)
-            is_checked = struck is not None and struck.file in self._disk.checked
-        if struck is None or not self.is_writer:
-            return False
-        if is_checked:
-            self._merge([struck.file])
-        else:
-            # Writing damaged tokens anew would give them a fresh checksum.
-            self._check(struck)
-        return True
-
-    def _merge_next(self) -> bool:
-        files = due_merge(self._disk.manifest.segments, MOST_MERGED) if self.is_writer else []
-        if files:
-            self._merge(files)
-        return bool(files)
-
-    def _merge(self, files: list[str]) -> None:
-        """Replaces segments by one without struck documents."""
-        segments = [self._disk.segments[file] for file in files]
-        live = [s for s in segments if len(s.struck) < len(s.starts) - 1]
-        merged = [Segment.merged(live)] if live else []
-        self._put_in_place_of(files, merged)
-
-    def _put_in_place_of(
-        self, files: list[str], segments: list[Segment], sealed: Sequence[JournalEntry] = ()
-    ) -> None:
-        """Makes segments part of the state, in place of those in `files` and of the oldest entries
-        in memory, which are `sealed`. Sorting and writing leave the mutex free: documents may be
-        added meanwhile, and nothing else can change."""
-        fresh = self._disk.write_segments(segments)
-        with self._mutex:
-            left = self._pending.entries[len(sealed) :]
-            self._disk.put_in_place_of(files, fresh, left if sealed else None)
-            if sealed:
-                self._pending.fill(left)
-            self._show()
+            self._contents.snapshot = Snapshot()
 
     # Inside
 
@@ -374,44 +260,29 @@ class Datastore:
             make_private_folder(self.folder)
             writes = self._lock.wait(wait) if wait else self._lock.acquire()
         except OSError as error:
-            self._tell(f"The datastore in {self.folder} cannot be written: {reason(error)}.")
+            self._contents.tell(
+                f"The datastore in {self.folder} cannot be written: {reason(error)}."
+            )
         try:
             if writes:
                 self._become_writer()
             else:
-                self._pending.fill(self._disk.read())
+                self._contents.pending.fill(self._disk.read())
         except OSError as error:
-            self._tell(f"The datastore in {self.folder} cannot be used: {reason(error)}.")
-        self._show()
+            self._contents.tell(f"The datastore in {self.folder} cannot be used: {reason(error)}.")
+        self._contents.show()
 
     def _become_writer(self) -> None:
         try:
-            self._pending.fill(self._disk.read(repair=True))
+            self._contents.pending.fill(self._disk.read(repair=True))
             self._disk.start_writing()
         except BaseException:
             self._lock.release()
             raise
-        self._local = Pending()
+        self._contents.local.fill([])
         if self._disk.damage:
-            self._tell_damage()
+            self._contents.tell_damage()
 
     def _step_back(self) -> None:
         self._disk.stop_writing()
         self._lock.release()
-
-    def _require_writer(self) -> None:
-        if not self.is_writer:
-            raise NotTheWriter
-
-    def _show(self) -> None:
-        disk = self._disk
-        sealed = [segment for file, segment in disk.segments.items() if file in disk.checked]
-        self.snapshot = Snapshot((*sealed, *self._in_memory()))
-
-    def _tell_damage(self) -> None:
-        self._tell(f"{self._disk.damage[-1]}. Its text will be indexed again.")
-
-    def _tell(self, problem: str) -> None:
-        if problem != self.problem:
-            log.warning("%s", problem)
-        self.problem = problem

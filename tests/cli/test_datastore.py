@@ -204,7 +204,7 @@ def test_a_person_is_asked_first(home: Path) -> None:
 def test_a_writer_that_does_not_step_back_is_said(
     filled: dict[str, Any], chat_model: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sssd_chat.cli.datastore._WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("sssd_chat.cli.datastore_upkeep._WAIT_SECONDS", 0.2)
     with contextlib.closing(Datastore(store_folder())):
         told = run(capsys, "rebuild", "--model", str(chat_model), code=1)[1]
         assert "close it first" in told

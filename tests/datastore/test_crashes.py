@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from sssd_chat.datastore import store as store_module
+from sssd_chat.datastore import tidying
 from sssd_chat.datastore.manifest import load_manifest
 from sssd_chat.datastore.store import Datastore
 from tests.datastore.children import KILLED, Parent, start
@@ -204,7 +205,7 @@ def check_after(folder: Path, before: set[Key], done: list[Step], cut: Step | No
 def test_killed_at_every_call(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_half: bool
 ) -> None:
-    monkeypatch.setattr(store_module, "SEAL_TOKENS", 40)
+    monkeypatch.setattr(tidying, "SEAL_TOKENS", 40)
     monkeypatch.setattr(store_module, "BULK_TOKENS", 20)
     script = SCRIPTS[name]
     prepared = folder.with_name("prepared")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sssd_chat.datastore import store as store_module
+from sssd_chat.datastore import tidying
 from sssd_chat.datastore.store import Datastore
 from tests.datastore.truth import (
     ALPHABETS,
@@ -36,7 +37,7 @@ class DatastoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.patches = pytest.MonkeyPatch()
-        self.patches.setattr(store_module, "SEAL_TOKENS", 40)
+        self.patches.setattr(tidying, "SEAL_TOKENS", 40)
         self.patches.setattr(store_module, "BULK_TOKENS", 30)
         self.patches.setattr(os, "fsync", lambda _handle: None)
         self.folder = Path(tempfile.mkdtemp(prefix="datastore-", dir=FAST_FOLDER))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.datastore import disk as disk_module
-from sssd_chat.datastore import store as store_module
+from sssd_chat.datastore import tidying
 from sssd_chat.datastore.lock import WriterLock
 from sssd_chat.datastore.segment import Segment
 from sssd_chat.datastore.segment_file import write_segment
@@ -275,7 +275,7 @@ def look_on(folder: Path) -> Callable[[Parent], None]:
 
 
 def test_readers_bear_with_a_busy_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "SEAL_TOKENS", 60)
+    monkeypatch.setattr(tidying, "SEAL_TOKENS", 60)
     with running(hammer(folder)) as (writer,):
         writer.wait_for_word()
         with running(look_on(folder), look_on(folder)) as readers:
@@ -329,7 +329,7 @@ def test_a_document_is_added_while_segments_are_written(
 def test_threads_search_while_others_write(
     store: Datastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "SEAL_TOKENS", 60)
+    monkeypatch.setattr(tidying, "SEAL_TOKENS", 60)
     failures: list[BaseException] = []
     done = threading.Event()
     forgotten: set[str] = set()

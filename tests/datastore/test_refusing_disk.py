@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sssd_chat.datastore import store as store_module
+from sssd_chat.datastore import tidying
 from sssd_chat.datastore.lock import WriterLock
 from sssd_chat.datastore.store import Datastore
 from tests.datastore.truth import (
@@ -77,12 +77,12 @@ class Writer:
 
     def add(self, number: int, collection: str = "chats") -> None:
         before, key = self.store.problem, (collection, str(number))
-        self.store.problem = ""
+        self.store._contents.problem = ""
         self.store.add(collection, document(key[1], text(number)))
         self.truth[key] = text(number)
         if not self.store.problem:
             self.kept.add(key)
-        self.store.problem = self.store.problem or before
+        self.store._contents.problem = self.store.problem or before
         check_followers(self.store.snapshot, self.truth, [*text(number)[:4]])
 
     def forget(self, number: int, collection: str = "chats") -> None:
@@ -146,7 +146,7 @@ def is_sentence_or_empty(problem: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "SEAL_TOKENS", 20)
+    monkeypatch.setattr(tidying, "SEAL_TOKENS", 20)
 
 
 @pytest.mark.parametrize("names", [("write",), CALLS], ids=["writes", "all"])
