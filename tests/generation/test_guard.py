@@ -102,3 +102,18 @@ def test_steps_without_a_draft_are_shown_as_off_after_a_while() -> None:
     assert guard.is_quiet
     guard.observe(3, 2, 1.5, 0.0, 1.0)
     assert not guard.is_quiet
+
+
+def test_a_step_that_is_passed_over_counts_for_nothing_but_waiting() -> None:
+    guard = DraftGuard()
+    guard.observe(8, 4, 2.0, OVERHEAD, 1.0)
+    assert guard.pays
+    for waited in range(1, 40):
+        guard.pass_over()
+        assert not guard.allows
+        guard.observe(0, 1, 1.0, 0.0, 1.0)
+        assert guard.allows and guard.pays
+        assert guard.waited == waited
+    guard.observe(8, 1, 4.0, OVERHEAD, 1.0)
+    assert not guard.pays
+    assert guard.waited == 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
 from sssd_chat.drafting import DraftTree
 from sssd_chat.generation.answer import Conversation
+from sssd_chat.generation.batching.looking import Looking
 from sssd_chat.generation.batching.request import Ticket
 from sssd_chat.generation.engine import Engine
 from sssd_chat.generation.plan import Limits, plan_drafts
@@ -63,6 +64,15 @@ class LiveSequence(Generic[State]):
 
 
 @dataclass(slots=True)
+class Look:
+    """Time that one sequence spent on its draft."""
+
+    nodes: int | None = None
+    """Nodes of the draft before it was cut to what pays; None where nothing was looked for."""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class Batch(Generic[State]):
     """One decode."""
 
@@ -74,7 +84,8 @@ class Batch(Generic[State]):
     padding: int
     context: int
     """Tokens of the live sequences in the cache."""
-    draft_seconds: float
+    looks: list[Look]
+    """What each of `writing` spent on its draft."""
     decode_seconds: float | None
     """What the batch would be expected to take without its reads; None while unknown."""
     plain_share: float | None
@@ -119,8 +130,13 @@ class Batch(Generic[State]):
 class Composer(Generic[State]):
     """Shares the batches among the live sequences, by what tokens cost on this machine."""
 
-    def __init__(self, engine: Engine[State]) -> None:
+    def __init__(
+        self, engine: Engine[State], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`clock` tells the time, in seconds."""
         self._engine = engine
+        self._clock = clock
+        self._looking = Looking()
         self._read_seconds: float | None = None
         """Time of a token that is read in a batch."""
 
@@ -128,14 +144,12 @@ class Composer(Generic[State]):
         """The batch of the next step. `free_cells`, at least one for each sequence, limit its
         size."""
         target, cost = self._engine.target, self._engine.cost
-        started = time.perf_counter()
         writing = [sequence for sequence in live if not sequence.unread]
         reading = [sequence for sequence in live if sequence.unread and sequence.leader is None]
         context = sum(len(sequence.conversation.state.tokens) for sequence in live)
         seconds = self._seconds(context, len(writing), bool(reading))
         room = min(free_cells, target.max_batch) - len(live)
-        drafts = self._drafts(writing, context, seconds, room)
-        drafted = time.perf_counter()
+        drafts, looks = self._drafts(writing, context, seconds, room)
         nodes = sum(map(len, drafts))
         room += len(reading) - nodes
         # Who reads will write: a step may be as long now as it will be then.
@@ -154,7 +168,7 @@ class Composer(Generic[State]):
             parts,
             padding,
             context,
-            drafted - started,
+            looks,
             seconds[len(writing) + nodes] if is_known else None,
             seconds[len(writing)] / len(writing) if is_known else None,
         )
@@ -173,17 +187,48 @@ class Composer(Generic[State]):
         context: int,
         seconds: Sequence[float],
         room: int,
-    ) -> list[DraftTree]:
+    ) -> tuple[list[DraftTree], list[Look]]:
+        """The drafts to send, and what they took to find. A look is short where a token is."""
         engine = self._engine
         if not writing:
-            return []
+            return [], []
         floor = engine.cost.floor(context, len(writing))
-        drafts = [
-            engine.writer.draft(sequence.conversation, sequence.ticket.answer, floor)
-            for sequence in writing
-        ]
+        if engine.cost.is_known:
+            plain = seconds[len(writing)]
+            floor += self._looking.floor(plain / len(writing))
+            self._pass_over(writing, plain)
+        drafts, looks = [], []
+        for sequence in writing:
+            draft, look = self._look(sequence, floor)
+            drafts.append(draft)
+            looks.append(look)
+        started = self._clock()
         limits = Limits(engine.target.max_branches, room)
-        return plan_drafts(drafts, seconds, limits)
+        planned = plan_drafts(drafts, seconds, limits)
+        # Comparing them is part of the looks.
+        each = (self._clock() - started) / max(1, sum(map(len, drafts)))
+        for draft, look in zip(drafts, looks, strict=True):
+            look.seconds += each * len(draft)
+        return planned, looks
+
+    def _pass_over(self, writing: list[LiveSequence[State]], plain: float) -> None:
+        """Lets those sequences go without a look whose turn it is not. `plain` is the time of the
+        step without drafts."""
+        guards = [sequence.conversation.guard for sequence in writing if self._may_look(sequence)]
+        for guard, looks in zip(guards, self._looking.choose(guards, plain), strict=True):
+            if not looks:
+                guard.pass_over()
+
+    def _may_look(self, sequence: LiveSequence[State]) -> bool:
+        may_draft = self._engine.writer.may_draft(sequence.ticket.answer)
+        return may_draft and sequence.conversation.guard.allows
+
+    def _look(self, sequence: LiveSequence[State], floor: float) -> tuple[DraftTree, Look]:
+        if not self._may_look(sequence):
+            return DraftTree(), Look()
+        started = self._clock()
+        draft = self._engine.writer.draft(sequence.conversation, sequence.ticket.answer, floor)
+        return draft, Look(len(draft), self._clock() - started)
 
     def _reading_size(self, written: float | None) -> int:
         """Tokens that may be read in a step whose roots and drafts take `written` seconds; None
@@ -222,31 +267,34 @@ class Composer(Generic[State]):
         per_token = max(0.0, seconds - (batch.decode_seconds or 0.0)) / batch.read_size
         known = self._read_seconds
         if known is None:
-            self._read_seconds = per_token
+            # Never 0, should the clock say so: what may be read in a step is divided by it.
+            self._read_seconds = max(per_token, 1e-9)
         else:
             self._read_seconds = known + _LEARNING_RATE * (min(per_token, 3 * known) - known)
 
     def shares(
         self, batch: Batch[State], seconds: float
     ) -> Iterator[tuple[LiveSequence[State], DraftTree, StepStatistics]]:
-        """What the step cost each writing sequence: an equal part of a step without drafts, and of
-        the rest as much as its draft is of all drafts. What reads took is left out."""
+        """What the step cost each writing sequence: its look, an equal part of a step without
+        drafts, and of the rest as much as its draft is of all drafts. What reads took is left out.
+        What is added to the time of drafting meanwhile is the time of learning."""
         if batch.reads and batch.decode_seconds is not None:
             seconds = min(seconds, batch.decode_seconds)
         writers = len(batch.writing)
         nodes = sum(map(len, batch.drafts))
         plain = min(seconds, (batch.plain_share or seconds) * writers) if nodes else seconds
-        for sequence, tree in zip(batch.writing, batch.drafts, strict=True):
+        for sequence, tree, look in zip(batch.writing, batch.drafts, batch.looks, strict=True):
             of_drafts = (seconds - plain) * len(tree) / nodes if nodes else 0.0
-            yield (
-                sequence,
-                tree,
-                StepStatistics(
-                    draft_size=len(tree),
-                    draft_seconds=batch.draft_seconds / writers,
-                    decode_seconds=plain / writers + of_drafts,
-                ),
+            statistics = StepStatistics(
+                draft_size=len(tree),
+                draft_seconds=look.seconds,
+                decode_seconds=plain / writers + of_drafts,
             )
+            yield sequence, tree, statistics
+            if look.nodes is not None:
+                learning = statistics.draft_seconds - look.seconds
+                paid = sequence.conversation.guard.pays
+                self._looking.observe(look.nodes, look.seconds, learning, paid=paid)
 
 
 def beside_reads(seconds: Sequence[float], writers: int, per_token: float) -> list[float]:

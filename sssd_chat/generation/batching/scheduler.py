@@ -78,12 +78,18 @@ class _Counts:
 class Scheduler(Generic[State]):
     """Writes the answers to many requests with one engine, which nobody else may use meanwhile."""
 
-    def __init__(self, engine: Engine[State], new_drafter: Callable[[], Drafter]) -> None:
+    def __init__(
+        self,
+        engine: Engine[State],
+        new_drafter: Callable[[], Drafter],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`clock` tells how long drafting takes, in seconds."""
         self._target = engine.target
         self._writer = engine.writer
         self._slots: Slots[State] = Slots(engine.target, new_drafter)
         self._following: Following[State] = Following(self._slots, engine.target.least_shared)
-        self._composer: Composer[State] = Composer(engine)
+        self._composer: Composer[State] = Composer(engine, clock)
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
         """In the order of arrival."""

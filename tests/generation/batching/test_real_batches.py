@@ -12,6 +12,7 @@ import pytest
 from sssd_chat.drafting import Drafter, PlainDrafter
 from sssd_chat.generation.answer import Answer
 from sssd_chat.generation.batching import Figures, Request, Scheduler, Ticket
+from sssd_chat.generation.batching.looking import Looking
 from sssd_chat.generation.comparison import Comparison, Positions, compared
 from sssd_chat.generation.cost import StepCost
 from sssd_chat.generation.engine import GenerationSettings
@@ -28,6 +29,7 @@ LONGEST = 300
 def flat_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the clock says, drafts are sent."""
     monkeypatch.setattr(StepCost, "observe", lambda *_: None)
+    monkeypatch.setattr(Looking, "choose", lambda _, guards, __: [True] * len(guards))
 
 
 def load(models: Path, architecture: Architecture, **options: Any) -> LoadedEngine:
