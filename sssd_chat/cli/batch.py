@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -52,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--quiet", action="store_true", help="show no progress")
     shared.add_model_options(result)
+    shared.add_cells_option(result)
     group = result.add_argument_group("datastore")
     shared.add_starter_option(group)
     group.add_argument(
@@ -143,6 +143,7 @@ def _answer(
     """Answers what is not answered yet; an exit code when that is not all."""
     from sssd_chat.cli.batch_progress import BatchProgress
     from sssd_chat.cli.main import INTERRUPTED
+    from sssd_chat.conversation.batch.earlier import MOST_BYTES, texts_of
     from sssd_chat.conversation.batch.lines import read_lines
     from sssd_chat.conversation.batch.run import BatchRun
     from sssd_chat.conversation.completions.request import Defaults
@@ -150,7 +151,7 @@ def _answer(
     from sssd_chat.generation.loading import LoadCancelled
 
     config = shared.load_settings(quiet=options.quiet)
-    engine = replace(shared.engine_settings(options, config), sequences=options.parallel)
+    engine = shared.many_settings(options, config)
     chat = shared.chat_settings(options, config)
     defaults = Defaults(chat.generation, chat.system, chat.thinking, _MOST_CHOICES)
     progress = BatchProgress(len(wanted), len(out.done), quiet=options.quiet)
@@ -163,6 +164,9 @@ def _answer(
     except LoadCancelled:
         return INTERRUPTED
     with contextlib.closing(many):
+        if options.share_datastore and out.done:
+            with contextlib.suppress(OSError):
+                many.share_texts(texts_of(out.latest(MOST_BYTES)))
 
         def on_answer(choice: Choice) -> None:
             many.count(choice)

@@ -24,6 +24,8 @@ NONE_KEPT = (
     "No chat can go on, since none is kept: allow it with `sssd-chat config set history.keep true`."
 )
 
+LEAST_CONTEXT = 16
+"""Tokens; fewer hold no prompt of a chat template."""
 _MOST = 2**63 - 1
 """The largest whole number that the databases can hold."""
 
@@ -81,7 +83,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--ctx",
-        type=whole(16),
+        type=whole(LEAST_CONTEXT),
         metavar="N",
         help="tokens of context (default: what the model was trained for, at most 8192)",
     )
@@ -110,6 +112,17 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="layers to offload, -1 for all (default: all that fit, where llama.cpp was built for "
         "a GPU)",
+    )
+
+
+def add_cells_option(parser: argparse._ActionsContainer) -> None:
+    """How much all answers that are written at once may hold."""
+    parser.add_argument(
+        "--cells",
+        type=whole(1, 2**31 - 1),
+        metavar="N",
+        help="tokens that all answers and their prompts may hold together, in one KV cache "
+        "(default: --ctx for each of --parallel)",
     )
 
 
@@ -267,6 +280,32 @@ def engine_settings(options: argparse.Namespace, config: Config | None = None) -
         tuning_folder=tuning_folder,
         rpc_servers=config.model.rpc_servers,
     )
+
+
+def many_settings(options: argparse.Namespace, config: Config) -> EngineSettings:
+    """The same for a command that writes `--parallel` answers at once, with the `--cells` that they
+    share. Raises UsageError where these cannot go together."""
+    from dataclasses import replace
+
+    from sssd_chat.errors import UsageError
+
+    engine = replace(
+        engine_settings(options, config), sequences=options.parallel, cells=options.cells
+    )
+    if options.cells is None:
+        return engine
+    least = LEAST_CONTEXT * options.parallel
+    if options.cells < least:
+        raise UsageError(
+            f"--cells {options.cells} is too few for {options.parallel} answers at once: use "
+            f"{least} or more, or a smaller --parallel."
+        )
+    if options.ctx is not None and options.ctx > options.cells:
+        raise UsageError(
+            f"--ctx {options.ctx} is more than all answers may hold together: use --cells "
+            f"{options.ctx} or more."
+        )
+    return engine
 
 
 def cache_settings(options: argparse.Namespace, config: Config) -> CacheSettings:

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sssd_chat.cli import options as shared
@@ -105,6 +104,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="answers written at once (default: 4)",
     )
+    shared.add_cells_option(group)
     group.add_argument(
         "--queue",
         type=shared.whole(0, 100_000),
@@ -202,7 +202,7 @@ def _serve(
     from sssd_chat.conversation.many import ManyAnswers
     from sssd_chat.server.running import serve
 
-    engine = replace(shared.engine_settings(options, config), sequences=options.parallel)
+    engine = shared.many_settings(options, config)
     many = ManyAnswers(engine, shared.learning_settings(options, config))
     with contextlib.closing(many):
         for notice in many.notices:

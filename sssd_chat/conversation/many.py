@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from sssd_chat.conversation.completions.choice import Choice
@@ -14,6 +14,7 @@ from sssd_chat.conversation.learning import Learner, LearningSettings
 from sssd_chat.conversation.served import ServedTexts
 from sssd_chat.datastore.document import Document
 from sssd_chat.datastore.info import NotTheWriter
+from sssd_chat.errors import UsageError
 from sssd_chat.generation.batching import EngineService
 from sssd_chat.generation.loading import EngineSettings, load_engine
 
@@ -36,6 +37,7 @@ class ManyAnswers:
         which is told the progress from 0 to 1, returned False."""
         loaded = load_engine(engine, on_load)
         try:
+            _check_context(engine, loaded.target.context_length)
             self.prompts = PromptMaker(loaded, loaded.target.context_length)
         except BaseException:
             loaded.close()
@@ -49,12 +51,14 @@ class ManyAnswers:
             self._learner = Learner(self._store, loaded.model.vocabulary, learning)
             self._learner.start()
             self._served = ServedTexts(learning.texts, self._learner)
+        self._vocabulary = loaded.model.vocabulary
         self.service = EngineService(loaded)
         # The disk may be slow, and neither clients nor the engine shall wait for it.
         self._work = ThreadPoolExecutor(1, thread_name_prefix="keeping")
         self._room = threading.Semaphore(_MOST_WAITING)
         self._shared = f"shared-{uuid.uuid4().hex[:8]}"
         self._has_shared = False
+        self._closing = threading.Event()
 
     def count(self, choice: Choice) -> None:
         """Notes what each collection saved with an answer; returns at once."""
@@ -77,6 +81,22 @@ class ManyAnswers:
         self._has_shared = True
         self._learner.add(self._shared, Document.of(uuid.uuid4().hex, choice.tokens))
 
+    def share_texts(self, texts: Iterable[str]) -> None:
+        """Does the same with answers of an earlier run, of which the texts alone are there; returns
+        at once."""
+        if (learner := self._learner) is None:
+            return
+        self._has_shared = True
+
+        def run() -> None:
+            for text in texts:
+                if self._closing.is_set():
+                    return
+                tokens = self._vocabulary.tokenize(text)
+                learner.add(self._shared, Document.of(uuid.uuid4().hex, tokens))
+
+        self._later(run)
+
     def _later(self, work: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):
             return
@@ -93,6 +113,7 @@ class ManyAnswers:
 
     def close(self, deadline: float = 0.0) -> None:
         """Lets answers come to their end for so many seconds, and frees everything."""
+        self._closing.set()
         self._work.shutdown()
         if self._served is not None:
             self._served.close()
@@ -107,3 +128,14 @@ class ManyAnswers:
             except OSError as error:
                 log.warning("Shared answers are still in the datastore: %s", error)
         self.service.close(deadline)
+
+
+def _check_context(engine: EngineSettings, length: int) -> None:
+    """Raises UsageError where each answer has a context of `length` tokens, fewer than were asked
+    for: a model with a recurrent state has a part of the cells for each."""
+    wanted = engine.context_length
+    if engine.cells is not None and wanted is not None and length < min(wanted, engine.cells):
+        raise UsageError(
+            f"{engine.path.name} divides its cells evenly: {wanted} tokens for each of "
+            f"{engine.sequences} answers take --cells {wanted * engine.sequences} or more."
+        )

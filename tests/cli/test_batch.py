@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -14,6 +15,11 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.cli.main import main
+from sssd_chat.conversation.batch.earlier import texts_of
+from sssd_chat.conversation.batch.lines import LineId
+from sssd_chat.conversation.batch.output import AnswerFile
+from sssd_chat.conversation.learning import Learner
+from sssd_chat.datastore.document import Document
 
 REQUESTS = 12
 
@@ -179,6 +185,70 @@ def test_killed_at_any_moment_each_is_answered_once(chat_model: Path, tmp_path: 
     assert kills >= 2
     lines = [one["input"]["line"] for one in answers(out)]  # type: ignore[index]
     assert sorted(lines) == list(range(1, 41))
+
+
+def test_what_was_answered_before_a_kill_is_drafted_from_again(
+    chat_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests, out = requests_file(tmp_path / "in.jsonl", 40, 40), tmp_path / "out.jsonl"
+    arguments = batch_arguments(chat_model, requests, out, "--quiet", "--share-datastore")
+    process = started(arguments, tmp_path / "home")
+    while not (out.exists() and out.read_bytes().count(b"\n") >= 5):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait(60)
+    before = list(texts_of(out.read_bytes().splitlines()))
+    assert 5 <= len(before) < 40
+    added: list[int] = []
+    add = Learner.add
+
+    def watched(self: Learner, collection: str, document: Document) -> None:
+        assert collection.startswith("shared-")
+        added.append(len(document.tokens))
+        add(self, collection, document)
+
+    monkeypatch.setattr(Learner, "add", watched)
+    assert main(arguments) == 0
+    assert len(answers(out)) == 40
+    # Each of the earlier ones, and each of the new ones.
+    assert len(added) == 40
+    assert min(added) > 0
+
+
+def test_of_a_long_file_of_answers_the_end_is_drafted_from(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    with contextlib.closing(AnswerFile(out, lambda _: True)) as file:
+        for number in range(1, 101):
+            file.add(LineId(number, "d"), {"text": f"answer {number}"})
+        whole = out.read_bytes().splitlines(keepends=True)
+        assert file.latest(1 << 20) == whole
+        for most in range(0, 300, 7):
+            latest = file.latest(most)
+            assert latest == whole[len(whole) - len(latest) :]
+            size = sum(map(len, latest))
+            assert size <= most < size + len(whole[-1 - len(latest)])
+        # Writing goes on at the end.
+        file.add(LineId(101, "d"), {"text": "last"})
+    assert out.read_bytes().splitlines()[-1].endswith(b'"text": "last"}')
+
+
+def test_all_that_answers_said_is_found_in_them() -> None:
+    chat = {"message": {"content": "b", "reasoning_content": "a"}}
+    lines = [
+        {"text": "plain", "thinking": "thought"},
+        {"text": "c", "choices": [chat, {"message": {"content": "d"}}]},
+        {"response": {"body": {"choices": [{"text": "e"}, chat]}}},
+        {"error": {"message": "no"}},
+        {"response": {"status_code": 400, "body": {"error": {}}}},
+        {"response": None, "text": 3, "thinking": None},
+        {"choices": ["x", {"message": "y"}]},
+        ["text"],
+    ]
+    encoded = [json.dumps(line).encode() for line in lines]
+    assert list(texts_of([b"\xff", b"{", b"[" * 100_000, *encoded])) == [
+        *("thought", "plain", "a", "b", "d", "e", "a", "b"),
+    ]
 
 
 def test_interrupted_it_goes_on_later(chat_model: Path, tmp_path: Path) -> None:

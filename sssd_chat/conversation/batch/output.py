@@ -77,6 +77,15 @@ class AnswerFile:
         self.done.add(line)
         self.failed += _has_failed(answer)
 
+    def latest(self, most_bytes: int) -> list[bytes]:
+        """The last whole lines of the file, of so many bytes together at most. Raises OSError."""
+        size = os.fstat(self._handle).st_size
+        start = max(0, size - most_bytes)
+        # The byte before tells whether a line begins there.
+        content = os.pread(self._handle, size - start + 1, max(0, start - 1))
+        lines = content.splitlines(keepends=True)
+        return lines[1:] if start else lines
+
     def _append(self, content: bytes) -> None:
         os.lseek(self._handle, 0, os.SEEK_END)
         write_all(self._handle, content)
