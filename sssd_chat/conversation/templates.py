@@ -7,6 +7,7 @@ become one; see `user_text`.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -186,13 +187,12 @@ def _left_out(messages: Sequence[Message]) -> str:
 def _merged(messages: Sequence[Message]) -> list[Message]:
     """Messages of the same role in a row become one."""
     merged: list[Message] = []
-    for message in messages:
-        if merged and merged[-1].role == message.role:
-            parts = [merged[-1].content, message.content]
-            joined = "\n\n".join(part for part in parts if part)
-            merged[-1] = replace(message, content=joined)
-        else:
-            merged.append(message)
+    for _, run in itertools.groupby(messages, key=lambda message: message.role):
+        *earlier, last = run
+        if earlier:
+            contents = (message.content for message in (*earlier, last))
+            last = replace(last, content="\n\n".join(filter(None, contents)))
+        merged.append(last)
     return merged
 
 

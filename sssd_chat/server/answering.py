@@ -24,6 +24,8 @@ from sssd_chat.server.access import ApiKey
 from sssd_chat.server.mailbox import Mailbox
 
 _RETRY_SECONDS = 2
+_LONGEST_NAME = 200
+"""Characters of what a client calls its model that are sent back."""
 
 
 def shutting_down() -> RequestRefused:
@@ -106,7 +108,8 @@ class Desk:
         """Raises RequestRefused when it is not the model that is served."""
         if name is not None and name != self.model:
             raise RequestRefused(
-                f"The model '{name}' does not exist: this server has '{self.model}'.",
+                f"The model '{name[:_LONGEST_NAME]}' does not exist: this server has "
+                f"'{self.model}'.",
                 param="model",
                 code="model_not_found",
                 status=404,

@@ -124,3 +124,66 @@ def test_where_the_grammar_leaves_no_token_it_is_said(load_tiny: LoadTiny) -> No
     with pytest.raises(UserError, match="allows no token"):
         chain.sample(logits)
     chain.close()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "integer"}, "maxItems": 10**9},
+        {"type": "array", "items": {"type": "integer"}, "minItems": 10**9},
+        {"type": "string", "minLength": 10**12},
+        {
+            "type": "object",
+            "properties": {"a": {"anyOf": [{"type": "string", "maxLength": 2**60}]}},
+        },
+        {"type": "string", "pattern": "^a{1000000000}$"},
+        {"type": "string", "pattern": "^a{1,%s}$" % ("9" * 6000)},
+        {"type": "string", "pattern": "^(((a{100}){100}){100}){100}$"},
+        {"type": "array", "prefixItems": [{"type": "string", "maxLength": 101}] * 100},
+    ],
+)
+def test_a_schema_that_would_fill_the_memory_is_refused(schema: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="lengths in it come to more than 10000"):
+        grammar_of_schema(json.dumps(schema))
+
+
+def test_lengths_of_a_usual_size_and_words_that_look_like_them_are_taken() -> None:
+    string = {"type": "string", "maxLength": 100}
+    schema = {
+        "type": "object",
+        "properties": {
+            "maxItems": {"const": {"maxItems": 10**9}},
+            "day": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+            "list": {"type": "array", "items": string, "maxItems": 20},
+        },
+    }
+    assert "root ::=" in grammar_of_schema(json.dumps(schema))
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        "root ::= " + "(" * 50_000 + '"a"' + ")" * 50_000,
+        "root ::= " + "(" * 50_000,
+        'root ::= "' + "a" * 90_000 + '"{2000}',
+        'root ::= "a"{%s}' % ("9" * 6000),
+        'root ::= "a"{1,%s}' % ("9" * 30),
+    ],
+)
+def test_a_grammar_that_would_end_the_process_or_fill_the_memory_is_refused(
+    load_tiny: LoadTiny, grammar: str
+) -> None:
+    with pytest.raises(UserError, match=r"nested too deeply|too much is repeated"):
+        Grammar(grammar, load_tiny().model.vocabulary.pointer)
+
+
+def test_grammars_as_deep_and_as_long_as_allowed_can_be_read(load_tiny: LoadTiny) -> None:
+    vocabulary = load_tiny().model.vocabulary
+    for grammar in (
+        "root ::= " + "(" * 4000 + '"a"' + ")" * 4000,
+        'root ::= "' + "a" * 2400 + '"{2000}',
+        "root ::= r0\n" + "".join(f"r{n} ::= r{n + 1}\n" for n in range(9000)) + 'r9000 ::= "a"',
+    ):
+        follows = Grammar(grammar, vocabulary.pointer)
+        assert follows.allows(vocabulary.tokenize("a")[-1])
+        follows.close()

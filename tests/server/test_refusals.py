@@ -104,3 +104,50 @@ def test_keys_and_the_queue(chat_model: Path, tmp_path: Path) -> None:
         )
         assert (full.status_code, error_of(full)["code"]) == (429, "queue_full")
         assert int(full.headers["retry-after"]) > 0
+
+
+def schema(value: object) -> dict[str, object]:
+    described = {"name": "x", "schema": value}
+    return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"logit_bias": {"9" * 5000: 1}}, "logit_bias"),
+        (schema({"type": "array", "items": {}, "maxItems": 10**9}), "response_format"),
+        (schema({"type": "string", "pattern": "^a{1000000000}$"}), "response_format"),
+        ({"grammar": "root ::= " + "(" * 60_000 + "a" + ")" * 60_000}, "grammar"),
+        ({"grammar": 'root ::= "' + "a" * 90_000 + '"{2000}'}, "grammar"),
+        ({"messages": [{"role": "user", "content": "a"}] * 60_000}, "messages"),
+        ({"stop": ["a"] * 10_000}, "stop"),
+        ({"model": "m" * 1_000_000}, "model"),
+        ({"n": 10**30}, "n"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+    ],
+)
+def test_what_would_take_the_server_with_it_is_refused_at_once(
+    http: httpx.Client, fields: dict[str, object], param: str
+) -> None:
+    """In a short sentence, and the next one is answered."""
+    reply = http.post("/chat/completions", json={**CHAT, **fields})
+    assert reply.status_code in (400, 404)
+    error = error_of(reply)
+    assert str(error["param"]).startswith(param)
+    assert len(str(error["message"])) < 500
+    assert http.post("/chat/completions", json=CHAT).status_code == 200
+
+
+@pytest.mark.parametrize("wrong", ["x", -1, 0.5, 10**30, True, [1], {"a": 1}, "", [None], [[]]])
+def test_no_field_of_a_wrong_type_is_an_error_inside(http: httpx.Client, wrong: object) -> None:
+    names = ("messages", "model", "max_tokens", "max_completion_tokens", "stream_options", "n")
+    names += ("stop", "seed", "temperature", "top_p", "top_k", "min_p", "frequency_penalty")
+    names += ("presence_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format")
+    names += ("grammar", "chat_template_kwargs", "tools", "prompt", "best_of", "echo", "suffix")
+    for name in names:
+        for path, usual in (("chat/completions", CHAT), ("completions", {"prompt": "a"})):
+            reply = http.post(path, json={**usual, "max_tokens": 2, name: wrong})
+            assert reply.status_code in (200, 400, 404), (name, reply.text)
+            if reply.status_code != 200:
+                error_of(reply)

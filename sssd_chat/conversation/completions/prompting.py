@@ -55,6 +55,11 @@ class PromptMaker:
         return [_numbered(prompt, number) for prompt in texts for number in choices]
 
     def _chat(self, asked: ChatRequest) -> Prompt:
+        # Each message takes a token at least. So many of them would be worked on for minutes, and
+        # in vain.
+        self._check_size(
+            len(asked.messages), "messages", f"there are {len(asked.messages)} messages"
+        )
         # A template of its own: what was protected in one chat is nothing to the next.
         template = self._template.for_one_chat(asked.thinking)
         try:
@@ -101,10 +106,14 @@ class PromptMaker:
                 )
 
     def _check_length(self, prompt: Prompt, param: str) -> None:
-        if len(prompt.tokens) >= self._context_length:
+        size = len(prompt.tokens)
+        self._check_size(size, param, f"the prompt has {size}, and the answer needs some, too")
+
+    def _check_size(self, tokens: int, param: str, because: str) -> None:
+        if tokens >= self._context_length:
             raise RequestRefused(
-                f"This model's maximum context length is {self._context_length} tokens, but the "
-                f"prompt has {len(prompt.tokens)}, and the answer needs some, too.",
+                f"This model's maximum context length is {self._context_length} tokens, but "
+                f"{because}.",
                 param=param,
                 code="context_length_exceeded",
             )

@@ -17,6 +17,8 @@ MOST_LOGPROBS = 20
 """Alternatives to each token that may be asked for."""
 _MOST_STOPS = 16
 _MOST_BIASES = 1024
+_MOST_DIGITS = 18
+"""Of the number of a token."""
 _FAR = 2**53
 
 _ROLES: dict[str, Role] = {
@@ -174,8 +176,8 @@ def _biases(fields: Fields) -> tuple[tuple[int, float], ...]:
         raise wrong_value("logit_bias", f"at most {_MOST_BIASES} tokens are allowed")
     biases = []
     for name in names:
-        if not (name.isascii() and name.isdigit()):
-            raise wrong_value("logit_bias", f"'{name}' is not the number of a token")
+        if not (name.isascii() and name.isdigit() and len(name) <= _MOST_DIGITS):
+            raise wrong_value("logit_bias", f"'{name[:_MOST_DIGITS]}' is not the number of a token")
         biases.append((int(name), values.number(name, -100, 100) or 0.0))
     return tuple(biases)
 
