@@ -18,6 +18,7 @@ _TOGETHER = (
     frozenset({Group.LISTS, Group.CHATS}),
     frozenset({Group.LISTS, Group.MODELS}),
     frozenset({Group.LISTS, Group.DATASTORE}),
+    frozenset({Group.WINDOW, Group.READING}),
 )
 """Groups that are in use at the same time, beside those that are in use everywhere."""
 

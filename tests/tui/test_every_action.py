@@ -16,7 +16,7 @@ from sssd_chat.tui.app import ChatApp
 from sssd_chat.tui.keymap import Keymap
 from sssd_chat.tui.slash import COMMANDS
 from tests.tui.fake_backend import FakeBackend, wait_until
-from tests.tui.screen import ask_and_answer, prompt
+from tests.tui.screen import ask, ask_and_answer, prompt
 from tests.tui.test_first_run import Catalogue
 
 Open = Callable[[Pilot[None], FakeBackend], Awaitable[None]]
@@ -44,6 +44,11 @@ def _by_key(*keys: str) -> Open:
     return open_screen
 
 
+async def _question(pilot: Pilot[None], backend: FakeBackend) -> None:
+    await ask(pilot, backend, "why?")
+    await _by_key("ctrl+q")(pilot, backend)
+
+
 OPEN: dict[Group, Open] = {
     Group.PROMPT: _nothing,
     Group.CHAT: _nothing,
@@ -54,7 +59,9 @@ OPEN: dict[Group, Open] = {
     Group.LISTS: _by_key("ctrl+o"),
     Group.MODELS: _by_key("f2"),
     Group.DATASTORE: _by_key("f4"),
-    Group.IMPORT: _by_key("f3"),
+    Group.WINDOW: _by_key("f3"),
+    Group.READING: _by_key("f1"),
+    Group.QUESTION: _question,
 }
 
 

@@ -9,11 +9,16 @@ from sssd_chat.tui.actions.chat import (
     FIXED_KEYS,
     PROMPT_ACTIONS,
 )
-from sssd_chat.tui.actions.dialogs import FIRST_RUN_ACTIONS, SETTINGS_ACTIONS
+from sssd_chat.tui.actions.dialogs import (
+    FIRST_RUN_ACTIONS,
+    QUESTION_ACTIONS,
+    READING_ACTIONS,
+    SETTINGS_ACTIONS,
+    WINDOW_ACTIONS,
+)
 from sssd_chat.tui.actions.lists import (
     CHATS_ACTIONS,
     DATASTORE_ACTIONS,
-    IMPORT_ACTIONS,
     LIST_ACTIONS,
     MODELS_ACTIONS,
 )
@@ -27,13 +32,15 @@ __all__ = [
     "EVERYWHERE_ACTIONS",
     "FIRST_RUN_ACTIONS",
     "FIXED_KEYS",
-    "IMPORT_ACTIONS",
     "LIST_ACTIONS",
     "MESSAGE_ACTIONS",
     "MODELS_ACTIONS",
     "PROMPT_ACTIONS",
+    "QUESTION_ACTIONS",
+    "READING_ACTIONS",
     "SETTINGS_ACTIONS",
     "TYPING",
+    "WINDOW_ACTIONS",
     "Action",
     "Completes",
     "Group",
@@ -48,8 +55,10 @@ ALL_ACTIONS = (
     *CHATS_ACTIONS,
     *MODELS_ACTIONS,
     *DATASTORE_ACTIONS,
-    *IMPORT_ACTIONS,
     *SETTINGS_ACTIONS,
+    *WINDOW_ACTIONS,
+    *READING_ACTIONS,
+    *QUESTION_ACTIONS,
     *FIRST_RUN_ACTIONS,
     *EVERYWHERE_ACTIONS,
 )

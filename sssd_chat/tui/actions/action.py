@@ -18,10 +18,10 @@ class Group(Enum):
     CHATS = "In the list of chats"
     MODELS = "When choosing a model"
     DATASTORE = "In the datastore"
-    IMPORT = "While importing"
     SETTINGS = "In the settings"
-    STATISTICS = "In the statistics of an answer"
-    HELP = "In this help"
+    WINDOW = "In every window"
+    READING = "In a window to read"
+    QUESTION = "When asked"
     FIRST_RUN = "Without a model"
     EVERYWHERE = "Everywhere"
 
@@ -37,7 +37,15 @@ class Completes(Enum):
 
 
 TYPING = frozenset(
-    {Group.PROMPT, Group.CHAT, Group.EVERYWHERE, Group.LISTS, Group.CHATS, Group.MODELS}
+    {
+        Group.PROMPT,
+        Group.CHAT,
+        Group.EVERYWHERE,
+        Group.LISTS,
+        Group.CHATS,
+        Group.MODELS,
+        Group.WINDOW,
+    }
 )
 """Where a key that types a character would be lost for typing."""
 

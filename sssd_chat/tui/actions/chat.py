@@ -80,7 +80,7 @@ CHAT_ACTIONS = (
         "toggle_panel",
         "f8",
         "Fold the numbers",
-        "Into one line, or show them again",
+        "Into one line, or show them again; over the chat in a narrow terminal",
         Group.CHAT,
     ),
     Action(

@@ -1,4 +1,4 @@
-"""What can be done on the screens of settings and help, and on the very first one."""
+"""What can be done in the settings, in windows and questions, and on the very first screen."""
 
 from __future__ import annotations
 
@@ -44,4 +44,37 @@ SETTINGS_ACTIONS = (
         "Back",
         priority=False,
     ),
+)
+
+WINDOW_ACTIONS = (
+    Action(
+        "close_window",
+        "escape",
+        "Close the window",
+        "An import goes on without it",
+        Group.WINDOW,
+        in_palette=False,
+    ),
+)
+READING_ACTIONS = (
+    Action(
+        "close_reading",
+        "q",
+        "Close the window",
+        "So does the key that opened it",
+        Group.READING,
+        in_palette=False,
+    ),
+)
+"""For windows with nothing to type into, beside those of every window."""
+
+
+def _answer(name: str, keys: str, title: str) -> Action:
+    return Action(name, keys, title, "", Group.QUESTION, in_palette=False)
+
+
+QUESTION_ACTIONS = (
+    _answer("say_yes", "y", "Yes"),
+    _answer("say_no", "n,escape", "No"),
+    _answer("other_answer", "left,right", "The other answer"),
 )

@@ -1,4 +1,4 @@
-"""What can be done in the lists of chats and models, in the datastore and in an import."""
+"""What can be done in the lists of chats and models and in the datastore."""
 
 from __future__ import annotations
 
@@ -95,4 +95,3 @@ DATASTORE_ACTIONS: tuple[Action, ...] = (
         "Import",
     ),
 )
-IMPORT_ACTIONS: tuple[Action, ...] = ()

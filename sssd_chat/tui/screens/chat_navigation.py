@@ -17,6 +17,7 @@ from sssd_chat.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.catalogue import ModelChoice
+    from sssd_chat.tui.screens.numbers import NumbersScreen
 
 PANEL_FROM_COLUMNS = 100
 """The panel is shown by itself from this width on."""
@@ -33,6 +34,8 @@ class NavigationActions(ChatScreenBase):
         self._deletions = Deletions(self.app)
         self._follower: Callable[[Event], None] | None = None
         """What else wants to know what the engine tells."""
+        self._numbers: NumbersScreen | None = None
+        """The panel by itself, while it is open."""
         self._panel_wanted: bool | None = None
         """What the user chose by key; None while the width decides."""
 
@@ -125,16 +128,33 @@ class NavigationActions(ChatScreenBase):
         self.set_class(self._has_panel, "-with-panel")
         self.query_one(StatusLine).folded = not self._has_panel
 
+    def show_state(self) -> None:
+        """Draws the figures where they stand now."""
+        super().show_state()
+        if self._numbers is not None:
+            self._numbers.show()
+
     def action_toggle_panel(self) -> None:
-        """Folds the panel, or shows it also where it is not shown by itself."""
+        """Folds the panel, or shows it also where it is not shown by itself; over the chat where
+        there is no room beside it."""
+        if self.size.width < _PANEL_FITS_FROM_COLUMNS:
+            self._open_numbers()
+            return
         self._panel_wanted = not self._has_panel
         self.fold_panel()
 
+    def _open_numbers(self) -> None:
+        from sssd_chat.tui.screens.numbers import NumbersScreen
+
+        self._numbers = NumbersScreen(self._state)
+        self.app.push_screen(self._numbers, lambda _: self._close_numbers())
+
+    def _close_numbers(self) -> None:
+        self._numbers = None
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """An import needs a model, whose vocabulary it is indexed for; the panel needs room."""
+        """An import needs a model, whose vocabulary it is indexed for."""
         if action == "open_models" and self._services.models is None:
-            return None
-        if action == "toggle_panel" and self.size.width < _PANEL_FITS_FROM_COLUMNS:
             return None
         if action == "import_documents" and self._state.model is None:
             return None

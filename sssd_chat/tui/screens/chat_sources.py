@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import on, work
 from textual.containers import Vertical
 
@@ -14,6 +16,9 @@ from sssd_chat.tui.said import Said
 from sssd_chat.tui.screens.chat_selection import SelectionActions
 from sssd_chat.tui.widgets.source_bar import SourceBar
 from sssd_chat.tui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from sssd_chat.conversation.source_text import SourceText
 
 _SPAN_ACTIONS = frozenset({"next_span", "previous_span"})
 _TURNS_LOOKED_AT = 40
@@ -124,7 +129,6 @@ class SourceActions(SelectionActions):
     def _open(self, span: Span, words: str) -> None:
         """Reads the source in a thread, for it may be long."""
         from sssd_chat.conversation.source_text import open_source
-        from sssd_chat.tui.screens.source import SourceScreen
 
         try:
             source = open_source(span, words)
@@ -133,6 +137,11 @@ class SourceActions(SelectionActions):
                 self.notify, for_display(str(error)), severity="error", markup=False
             )
             return
-        style = mark(span.source).style
-        screen = SourceScreen(source.title, source.text, source.start, source.end, style)
-        self.app.call_from_thread(self.app.push_screen, screen)
+        self.app.call_from_thread(self._show_source, source, mark(span.source).style)
+
+    def _show_source(self, source: SourceText, style: str) -> None:
+        from sssd_chat.tui.screens.source import SourceScreen
+
+        self.app.push_screen(
+            SourceScreen(source.title, source.text, source.start, source.end, style)
+        )

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, RadioButton, RadioSet, Static
 
 from sssd_chat.errors import UserError
 from sssd_chat.text import for_display, one_line
 from sssd_chat.tui.exporting import Export, write_export
+from sssd_chat.tui.screens.window import Window
 
 if TYPE_CHECKING:
     from sssd_chat.conversation.chat_library import ChatEntry, ChatLibrary
@@ -30,12 +29,11 @@ _FORMATS = (
 _LONGEST_NAME = 60
 
 
-class ExportScreen(ModalScreen[Path | None]):
+class ExportScreen(Window[Path | None]):
     """Asks for a format and a file; dismissed with the file that was written."""
 
     CSS_PATH = "chats_export.tcss"
     AUTO_FOCUS = "#path"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 
     @dataclass
     class Failed(Message):
@@ -56,7 +54,7 @@ class ExportScreen(ModalScreen[Path | None]):
         """A format, a path, and buttons."""
         with Vertical() as box:
             box.border_title = "Export the chat"
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = self.way_out
             yield Static(one_line(self._entry.title), classes="label", markup=False)
             with RadioSet(id="format", compact=True):
                 for number, (_, title, _) in enumerate(_FORMATS):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from sssd_chat.tui.actions import ALL_ACTIONS, FIXED_KEYS, Action, Group
 from sssd_chat.tui.keymap import Keymap, keymap_of_app
+from sssd_chat.tui.screens.window import ReadingWindow
 from sssd_chat.tui.slash import COMMANDS
 
 _WIDTHS = [(0, "-narrow"), (70, "-wide")]
@@ -33,20 +31,17 @@ _WORDS = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ReadingWindow):
     """Keys and words."""
 
     CSS_PATH = "help.tcss"
     HORIZONTAL_BREAKPOINTS = _WIDTHS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Close"),
-    ]
 
     def compose(self) -> ComposeResult:
         """One scrollable box."""
         with VerticalScroll() as box:
             box.border_title = "Help"
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = self.way_out
             for group in Group:
                 rows = _keys_of(group, keymap_of_app(self.app))
                 if group is Group.PROMPT:

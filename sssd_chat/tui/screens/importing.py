@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from sssd_chat.errors import UserError
 from sssd_chat.text import counted, for_display, one_line
 from sssd_chat.tui.figures import bar, count
+from sssd_chat.tui.screens.window import Window
 from sssd_chat.tui.slash import typed_path
 
 if TYPE_CHECKING:
@@ -31,13 +30,12 @@ _WIDEST_BAR = 60
 _HEIGHTS = [(0, "-low"), (18, "-middle"), (30, "-high")]
 
 
-class ImportScreen(ModalScreen[None]):
+class ImportScreen(Window[None]):
     """Asks for a path and a collection, then shows how far the import is and what came of it.
     Closing the screen does not stop the import."""
 
     CSS_PATH = "importing.tcss"
     VERTICAL_BREAKPOINTS = _HEIGHTS
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
 
     def __init__(
         self, start: StartImport, running: BackgroundImport | None, path: str = ""
@@ -53,7 +51,7 @@ class ImportScreen(ModalScreen[None]):
         """Two fields, figures, and buttons."""
         with Vertical() as box:
             box.border_title = "Import documents"
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = self.way_out
             yield Static("File or folder", classes="label")
             yield Input(placeholder="~/papers", id="path", compact=True)
             yield Static("Collection", classes="label")

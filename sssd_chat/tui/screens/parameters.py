@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from sssd_chat.conversation.events import AnswerParameters
 from sssd_chat.text import for_display
 from sssd_chat.tui.parameters import PARAMETERS
+from sssd_chat.tui.screens.window import Window
 
 _KNOWN = {parameter.name: parameter for parameter in PARAMETERS}
 _NUMBERS = [name for name in _KNOWN if name != "thinking"]
@@ -21,14 +20,11 @@ _AS_SET = "as in this chat"
 _THINKING = {None: _AS_SET, True: "on", False: "off"}
 
 
-class ParametersScreen(ModalScreen[AnswerParameters | None]):
+class ParametersScreen(Window[AnswerParameters | None]):
     """Dismissed with the parameters, or with None when there is to be no answer."""
 
     CSS_PATH = "parameters.tcss"
     AUTO_FOCUS = "#temperature"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Close"),
-    ]
 
     def __init__(self, parameters: AnswerParameters) -> None:
         """`parameters` are those of the answer before."""
@@ -40,7 +36,7 @@ class ParametersScreen(ModalScreen[AnswerParameters | None]):
         """A row for each parameter, then what is wrong, then buttons."""
         with Vertical() as box:
             box.border_title = "Answer again"
-            box.border_subtitle = "enter answers · esc closes"
+            box.border_subtitle = f"enter answers · {self.way_out}"
             for name in _NUMBERS:
                 with Horizontal(classes="row"):
                     yield Static(name.replace("_", " "), classes="label", markup=False)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Region
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Static
 
 from sssd_chat.text import for_display, one_line
 from sssd_chat.tui.figures import count
+from sssd_chat.tui.screens.window import ReadingWindow
 
 _SHOWN_AROUND = 12_000
 """Characters before and after the place; a whole book would take seconds to lay out."""
 _META = "place"
 
 
-class SourceScreen(ModalScreen[None]):
+class SourceScreen(ReadingWindow):
     """A part of a text, scrolled to a place in it."""
 
     CSS_PATH = "source.tcss"
     AUTO_FOCUS = "VerticalScroll"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,o", "dismiss", "Close"),
-    ]
+    OPENED_BY = ("open_source",)
 
     def __init__(self, title: str, text: str, start: int, end: int, style: str) -> None:
         """Characters `start` to `end` of the text are shown in `style`."""
@@ -40,7 +35,7 @@ class SourceScreen(ModalScreen[None]):
         """One scrollable box."""
         with VerticalScroll() as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = self.way_out
             yield Static(self._content, markup=False)
 
     def on_mount(self) -> None:

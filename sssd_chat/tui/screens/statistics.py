@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from sssd_chat.conversation.events import AnswerStatistics
 from sssd_chat.tui import answer_report as report
 from sssd_chat.tui.said import Said
+from sssd_chat.tui.screens.window import ReadingWindow
 
 
-class StatisticsScreen(ModalScreen[None]):
+class StatisticsScreen(ReadingWindow):
     """The statistics of an answer."""
 
     CSS_PATH = "statistics.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f6,q,s", "dismiss", "Close"),
-    ]
+    OPENED_BY = ("answer_statistics", "message_statistics")
 
     def __init__(self, said: Said, statistics: AnswerStatistics) -> None:
         super().__init__()
@@ -34,7 +29,7 @@ class StatisticsScreen(ModalScreen[None]):
         statistics = self._statistics
         with VerticalScroll() as box:
             box.border_title = "Statistics of the answer"
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = self.way_out
             yield Static(report.headline(self._said), markup=False)
             yield Static(report.figures(statistics), classes="figures", markup=False)
             yield from _section("Writing", report.time_lines(statistics))
