@@ -65,9 +65,6 @@ class ChatBackend(Protocol):
         """Leaves the chat and opens another one. ChatOpened comes, or a Notice when there is no
         such chat."""
 
-    def choose_branch(self, turn: int) -> None:
-        """The chat goes on with the newest branch that `turn` is part of. ChatOpened comes."""
-
     def choose_sibling(self, turn: int, step: int) -> None:
         """The chat goes on with the newest branch of the turn that is `step` places after `turn`
         among its siblings (before it when negative). ChatOpened comes; nothing happens when there

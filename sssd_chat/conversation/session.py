@@ -93,11 +93,6 @@ class ChatSession:
         return self._prompts.turns_left_out
 
     @property
-    def known_tokens(self) -> int:
-        """Tokens of the questions and answers so far, as far as the model has seen them."""
-        return len(self._prompts.known.tokens)
-
-    @property
     def context_tokens(self) -> int:
         """Tokens of the conversation that are in the model's cache."""
         return len(self._conversation.state.tokens)

@@ -68,7 +68,7 @@ def test_deleted_is_gone_for_good_after_commit_or_close(library: ChatLibrary) ->
 def test_a_chat_that_is_gone_already_is_no_error(library: ChatLibrary) -> None:
     deletion = library.delete([2, 3])
     with contextlib.closing(History(library.path)) as history:
-        history.delete_chat(2)
+        history.delete_chats([2])
     deletion.commit()
     assert [chat.id for chat in library.list()] == [1]
 
@@ -97,7 +97,7 @@ def test_a_fork_is_a_chat_of_its_own(library: ChatLibrary) -> None:
         assert history.search("apples")[0].chat == branch
         # A copy saved no time.
         assert history.figures_by_week() == sums
-        history.delete_chat(1)
+        history.delete_chats([1])
         assert len(history.turns(whole)) == 2
     with pytest.raises(NoSuchTurn):
         library.fork(2, second)

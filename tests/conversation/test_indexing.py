@@ -86,7 +86,7 @@ def test_only_finished_answers_are_learned(
 def test_what_left_the_history_leaves_the_index(store: Datastore, history: History) -> None:
     first, second = (answer(history, "text", tokens=[1, 2, n]) for n in (3, 4))
     Indexing(store, Spelling()).chats(history)
-    history.delete_chat(first[0])
+    history.delete_chats([first[0]])
     Indexing(store, Spelling()).chats(history)
     assert list(indexed(store, CHATS)) == ["/".join(map(str, second))]
 

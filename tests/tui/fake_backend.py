@@ -92,7 +92,6 @@ class FakeBackend:
         self.drafting: list[bool] = []
         self.new_chats = 0
         self.opened_chats: list[int] = []
-        self.chosen_branches: list[int] = []
         self.chosen_siblings: list[tuple[int, int]] = []
         self.deleted_turns: list[int] = []
         self.systems: list[str] = []
@@ -150,9 +149,6 @@ class FakeBackend:
 
     def open_chat(self, chat: int) -> None:
         self.opened_chats.append(chat)
-
-    def choose_branch(self, turn: int) -> None:
-        self.chosen_branches.append(turn)
 
     def choose_sibling(self, turn: int, step: int) -> None:
         self.chosen_siblings.append((turn, step))

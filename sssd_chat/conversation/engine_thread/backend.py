@@ -10,7 +10,6 @@ from sssd_chat.conversation.engine_thread.commands import (
     Asking,
     AskInstead,
     Attach,
-    ChooseBranch,
     ChooseSibling,
     Close,
     Command,
@@ -150,10 +149,6 @@ class EngineThread:
     def open_chat(self, chat: int) -> None:
         """Opens another chat."""
         self._stop_for(OpenChat(chat))
-
-    def choose_branch(self, turn: int) -> None:
-        """Goes on with the newest branch of a turn."""
-        self._stop_for(ChooseBranch(turn))
 
     def choose_sibling(self, turn: int, step: int) -> None:
         """Goes on with the newest branch of a turn beside this one."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from sssd_chat.conversation.attaching import WaitingAttachments
 from sssd_chat.conversation.engine_thread.commands import (
     ChatCommand,
-    ChooseBranch,
     ChooseSibling,
     DeleteTurn,
     NewChat,
@@ -55,8 +54,6 @@ class ChatCommands:
                     self._begin_anew(running)
                 case OpenChat(chat):
                     self._open(chat, running)
-                case ChooseBranch(turn):
-                    self._choose(turn)
                 case ChooseSibling(turn, step):
                     self._choose_sibling(turn, step)
                 case DeleteTurn(turn):
@@ -117,16 +114,12 @@ class ChatCommands:
         if running is not None:
             running.enter(self._chat, self._drafting())
 
-    def _choose(self, turn: int) -> None:
-        self._chat.find(turn)
-        self._chat.choose(turn)
-        self._chat.show()
-
     def _choose_sibling(self, turn: int, step: int) -> None:
         siblings = self._chat.tree.siblings(self._chat.find(turn).id)
         place = siblings.index(turn) + step
         if 0 <= place < len(siblings):
-            self._choose(siblings[place])
+            self._chat.choose(siblings[place])
+            self._chat.show()
 
     def _delete(self, turn: int, running: Running | None) -> None:
         chat = self._chat

@@ -73,13 +73,6 @@ class OpenChat:
 
 
 @dataclass(frozen=True, slots=True)
-class ChooseBranch:
-    """See `ChatBackend.choose_branch`."""
-
-    turn: int
-
-
-@dataclass(frozen=True, slots=True)
 class ChooseSibling:
     """See `ChatBackend.choose_sibling`."""
 
@@ -142,9 +135,7 @@ class Close:
     """The end."""
 
 
-ChatCommand = (
-    NewChat | OpenChat | ChooseBranch | ChooseSibling | DeleteTurn | SetSystem | SetParameters
-)
+ChatCommand = NewChat | OpenChat | ChooseSibling | DeleteTurn | SetSystem | SetParameters
 """What needs the chat alone, and no model."""
 
 Action = Asking | ChatCommand | LoadModel | Attach | Detach | Forgotten | Close

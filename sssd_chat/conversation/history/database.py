@@ -180,12 +180,6 @@ class History(HistoryReader):
 
     # Changing and deleting
 
-    def choose_branch(self, chat: int, turn: int) -> None:
-        """The chat goes on with the newest branch that `turn` is part of, until a turn is added
-        elsewhere."""
-        below = _below(turn, self._parents(chat))
-        self.set_leaf(chat, below[-1] if below else None)
-
     def set_leaf(self, chat: int, leaf: int | None) -> None:
         """The chat goes on after this turn, until one is added; None for the newest."""
         self._connection.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat))
@@ -263,10 +257,6 @@ class History(HistoryReader):
 
         self.transaction(forget)
         self.finish_deleting()
-
-    def delete_chat(self, chat: int) -> None:
-        """Deletes a chat for real; see `delete_chats`."""
-        self.delete_chats([chat])
 
     def delete_chats(self, chats: Iterable[int]) -> None:
         """Deletes chats for real: when this returns, no file in the folder of the database holds

@@ -68,7 +68,7 @@ def test_questions_and_answers_have_numbers_and_places(start: Start) -> None:
     assert (third.position, third.siblings) == (1, 2)
     assert third.text == second.text
     assert third.answer.reused_tokens == third.answer.prompt_tokens - 1
-    screen.backend.choose_branch(kept.turn)
+    screen.backend.choose_sibling(branch.turn, -1)
     assert texts(screen.get(ChatOpened)) == ["hello", first.text]
 
 

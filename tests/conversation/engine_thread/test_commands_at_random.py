@@ -148,7 +148,7 @@ class Player:
     def turn(self) -> None:
         commands = [self.send, self.new]
         if self.chat.branch():
-            commands += [self.send, self.edit, self.regenerate, self.choose, self.sibling]
+            commands += [self.send, self.edit, self.regenerate, self.sibling]
             commands += [self.delete, self.go_on, self.stop]
         if self.chats:
             commands += [self.open]
@@ -215,12 +215,6 @@ class Player:
         assert isinstance(done, AnswerDone) and done.turn == leaf
         assert done.text.startswith(before[2])
         self.chat.turns[leaf] = (*before[:2], done.text)
-
-    def choose(self) -> None:
-        turn = self.random.choice(list(self.chat.turns))
-        self.backend.choose_branch(turn)
-        self.screen.wait_for(ChatOpened)
-        self.chat.leaf = self.chat.below(turn)[-1]
 
     def sibling(self) -> None:
         turn, step = self._any(), self.random.choice((-1, 1))

@@ -134,7 +134,7 @@ def test_the_same_chat_is_imported_once(tmp_path: Path) -> None:
         importer = Importer(history)
         numbers = [importer.add(each.chat) for each in found if isinstance(each, Found)]
         assert numbers == [1, 2, None]
-        history.delete_chat(1)
+        history.delete_chats([1])
         assert importer.add(found[0].chat) == 3  # type: ignore[union-attr]
 
 

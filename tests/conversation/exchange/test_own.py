@@ -49,7 +49,7 @@ def fill(history: History, data: st.DataObject) -> list[int]:
         for turn in data.draw(st.lists(TURNS, max_size=6)):
             turns.append(history.insert(chat, data.draw(st.sampled_from([None, *turns])), turn))
         if turns and data.draw(st.booleans()):
-            history.choose_branch(chat, data.draw(st.sampled_from(turns)))
+            history.set_leaf(chat, data.draw(st.sampled_from(turns)))
         chats.append(chat)
     return chats
 

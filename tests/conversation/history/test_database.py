@@ -54,8 +54,8 @@ def test_the_current_branch_is_the_one_chosen_or_the_newest(
         chosen = None
         if data.draw(st.booleans()):
             through = data.draw(st.sampled_from(list(parents)))
-            history.choose_branch(chat, through)
             chosen = max(t for t in parents if through in path(t, parents))
+            history.set_leaf(chat, chosen)
     leaf = max(parents) if chosen is None else chosen
     assert [turn for turn, _ in history.turns(chat)] == path(leaf, parents)
     assert history.leaf(chat) == leaf
@@ -173,7 +173,7 @@ def test_titles_come_from_the_first_message_and_can_be_changed(history: History)
 def test_a_turn_that_was_deleted_cannot_be_updated(history: History) -> None:
     chat = history.add_chat("x", "")
     turn = add(history, chat, None, "x")
-    history.delete_chat(chat)
+    history.delete_chats([chat])
     assert not history.update_turn(turn, "y", [], "done")
 
 
@@ -202,7 +202,7 @@ def test_without_write_ahead_logging_all_is_the_same(
         chat = history.add_chat("the marker", "")
         add(other, chat, None, "the marker")
         assert [turn.text for _, turn in history.turns(chat)] == ["the marker"]
-        history.delete_chat(chat)
+        history.delete_chats([chat])
         assert other.chats() == []
     assert not list(tmp_path.glob("*-wal"))
     assert b"marker" not in path.read_bytes()

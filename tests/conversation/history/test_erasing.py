@@ -58,7 +58,7 @@ def test_deleting_takes_text_and_tokens_off_the_disk(path: Path) -> None:
         kept, deleted = fill(history, ["something else", f"{MARKER} and more"])
         history.update_turn(history.leaf(kept) or 0, "something else", [1], "done")
         assert traces(path)
-        history.delete_chat(deleted)
+        history.delete_chats([deleted])
         assert traces(path) == []
         assert [chat.id for chat in history.chats()] == [kept]
         assert history.search("something")
@@ -73,7 +73,7 @@ def test_the_program_that_has_it_open_does_not_bring_it_back(path: Path) -> None
     chat = recorder.chat
     assert chat is not None
     with contextlib.closing(History(path)) as history:
-        history.delete_chat(chat)
+        history.delete_chats([chat])
         assert traces(path) == []
         assert recorder.answer(MARKER, TOKENS, "done").result() is None
         assert "deleted" in recorder.problem
@@ -93,7 +93,7 @@ def test_a_copy_of_an_earlier_version_goes_too(path: Path) -> None:
         (chat,) = fill(history, [MARKER])
         (path.parent / "history.db.v1-backup").write_text(MARKER)
         (path.parent / "history.db.v1-backup-unfinished").write_text(MARKER)
-        history.delete_chat(chat)
+        history.delete_chats([chat])
         assert traces(path) == []
 
 
@@ -127,7 +127,7 @@ def test_a_reader_in_the_way_is_told_and_the_next_end_of_a_chat_erases(
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM turns").fetchall()
             with pytest.raises(UserError, match="another program is reading"):
-                history.delete_chat(chat)
+                history.delete_chats([chat])
             assert not history.has_chat(chat)
     recorder = ChatRecorder(path)
     recorder.question("hello", "", "tiny")
@@ -150,7 +150,7 @@ def test_programs_that_write_meanwhile_only_wait(path: Path) -> None:
         thread = threading.Thread(target=write)
         thread.start()
         for chat in chats:
-            history.delete_chat(chat)
+            history.delete_chats([chat])
         thread.join()
         writer.close()
         assert kept.is_set()

@@ -47,7 +47,7 @@ def test_an_answer_counts_once_however_often_it_is_written(tmp_path: Path) -> No
         assert list(history.figures_by_week().values()) == [Figures(2, 12, 2.0, 6.0)]
         history.delete_turns(chat, [answer])
         assert list(history.figures_by_week().values()) == [Figures(1, 2)]
-        history.delete_chat(chat)
+        history.delete_chats([chat])
         assert history.figures_by_week() == {}
 
 

@@ -51,9 +51,9 @@ def test_a_deleted_chat_is_no_longer_named(history: History, tmp_path: Path) -> 
         chats = [history.add_chat(f"chat {n}", "") for n in range(1, 13)]
         of_one, of_twelve = StoredSpan(2, 4, "chats", "1/7"), StoredSpan(4, 6, "chats", "12/7")
         answer = add(history, chats[4], of_one, of_twelve)
-        history.delete_chat(chats[0])
+        history.delete_chats([chats[0]])
         assert spans_of(history, answer) == (KEPT, of_twelve)
-        history.delete_chat(chats[11])
+        history.delete_chats([chats[11]])
         assert spans_of(history, answer) == (KEPT,)
 
 

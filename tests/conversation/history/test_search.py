@@ -141,7 +141,7 @@ def test_an_index_that_is_out_of_date_is_made_anew(
     with monkeypatch.context() as patch:
         patch.setattr(search_index, "_has_trigrams", lambda _: False)
         with contextlib.closing(History(path)) as history:
-            history.delete_chat(first)
+            history.delete_chats([first])
             third: list[int] = []
             history.transaction(lambda: third.append(add(history, "third needle")))
             assert [hit.chat for hit in history.search("needle")] == [third[0], second]
