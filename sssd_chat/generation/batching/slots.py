@@ -12,6 +12,9 @@ from sssd_chat.generation.target import State, VerifyingTarget
 _WORTH_SHARING = 0.5
 """A text of which a smaller part would stay is not given up while an empty place is left."""
 
+_FIRST_LOOK = 32
+"""Tokens of two texts that are compared at first."""
+
 
 class Slots(Generic[State]):
     """The conversations of all answers, and those without one at the moment.
@@ -124,12 +127,16 @@ class Slots(Generic[State]):
 
 
 def common_beginning(text: Sequence[int], other: Sequence[int], most: int) -> int:
-    """Length of the common beginning, at most `most`."""
+    """Length of the common beginning, at most `most`. Costs time only for what is in common."""
     most = min(most, len(text), len(other))
-    if list(text[:most]) == list(other[:most]):
-        return most
-    same = 0
-    # The first difference is at `same` or behind it, and before `most`.
+    same, step = 0, _FIRST_LOOK
+    while same < most:
+        end = min(same + step, most)
+        if list(text[same:end]) != list(other[same:end]):
+            most = end
+            break
+        same, step = end, 2 * step
+    # The first difference, if there is one, is at `same` or behind it, and before `most`.
     while most - same > 1:
         middle = (same + most) // 2
         if list(text[same:middle]) == list(other[same:middle]):

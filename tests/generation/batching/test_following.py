@@ -50,7 +50,10 @@ def test_common_beginnings_are_found(seed: int) -> None:
     for _ in range(300):
         text = [rng.random() < 0.9 for _ in range(rng.randrange(30))]
         other = tuple(rng.random() < 0.9 for _ in range(rng.randrange(30)))
-        most = rng.randrange(35)
+        if rng.random() < 0.3:
+            shared = [rng.random() < 0.5 for _ in range(rng.randrange(200))]
+            text, other = shared + text, (*shared, *other)
+        most = rng.randrange(240)
         same = common_beginning(text, other, most)
         assert list(text[:same]) == list(other[:same])
         ends = same in (most, len(text), len(other))
