@@ -86,6 +86,14 @@ class SpanChosen(Message):
 
 
 @dataclass
+class LinkChosen(Message):
+    """The user clicked a link in an answer."""
+
+    address: str
+    """As the model wrote it."""
+
+
+@dataclass
 class ModelChosen(Message):
     """The user chose the first model."""
 

@@ -67,7 +67,13 @@ async def ask_and_answer(
     """A whole turn."""
     await ask(pilot, backend, question)
     backend.answer(answer)
+    await wait_for_end(pilot)
+
+
+async def wait_for_end(pilot: Pilot[None]) -> None:
+    """Until the last answer is there in full, and drawn."""
     await wait_until(pilot, lambda: note(answers(pilot)[-1]))
+    await pilot.pause()
 
 
 async def paste(pilot: Pilot[None], text: str) -> None:

@@ -14,7 +14,16 @@ from sssd_chat.conversation.events import (
 from sssd_chat.tui.app import ChatApp
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import MODEL, FakeBackend, opened, shown_turn, wait_until
-from tests.tui.screen import answers, ask, ask_and_answer, lines, note, prompt, shows, source
+from tests.tui.screen import (
+    answers,
+    ask,
+    ask_and_answer,
+    lines,
+    prompt,
+    shows,
+    source,
+    wait_for_end,
+)
 
 LEFT_OUT = "Up to here the chat is no longer in the prompt"
 
@@ -99,7 +108,7 @@ async def test_the_transcript_shows_where_the_prompt_begins(
         await wait_until(pilot, lambda: shows(pilot, "3 early turns"))
         assert line_of(pilot, "answer 3") < line_of(pilot, LEFT_OUT) < line_of(pilot, "question 4")
         backend.finish("", StoppedBy.CANCELLED)
-        await wait_until(pilot, lambda: note(answers(pilot)[-1]))
+        await wait_for_end(pilot)
         await pilot.press("ctrl+n")
         await wait_until(pilot, lambda: not shows(pilot, "early turns"))
 

@@ -11,10 +11,10 @@ from tests.tui.screen import (
     ask,
     ask_and_answer,
     lines,
-    note,
     prompt,
     shows,
     transcript,
+    wait_for_end,
 )
 
 PARAGRAPHS = "\n\n".join(f"Paragraph number {number}." for number in range(60))
@@ -32,7 +32,7 @@ async def test_follows_while_text_comes(open_chat: OpenChat, backend: FakeBacken
         await wait_until(pilot, lambda: shows(pilot, "Paragraph number 59."))
         assert not shows(pilot, HINT)
         backend.finish(PARAGRAPHS)
-        await wait_until(pilot, lambda: note(answers(pilot)[0]))
+        await wait_for_end(pilot)
         await wait_until(pilot, lambda: shows(pilot, "tokens/step"))
 
 
@@ -48,7 +48,7 @@ async def test_reading_back_stays_and_says_so(open_chat: OpenChat, backend: Fake
         await pilot.pause(0.4)
         assert top_line(pilot) == before
         backend.finish(PARAGRAPHS + "\n\nMore text.\n\n" * 20)
-        await wait_until(pilot, lambda: note(answers(pilot)[0]))
+        await wait_for_end(pilot)
         await pilot.pause(0.1)
         assert top_line(pilot) == before
         await pilot.press("ctrl+end")
@@ -163,7 +163,7 @@ async def test_a_chat_of_500_turns_stays_quick(open_chat: OpenChat, backend: Fak
             for number in range(1000)
         ]
         backend.put(opened(*turns))
-        await wait_until(pilot, lambda: shows(pilot, "earlier messages"))
+        await wait_until(pilot, lambda: shows(pilot, "999. Paragraph number 0."))
         await ask_and_answer(pilot, backend, "the next", PARAGRAPHS)
         assert len(answers(pilot)) <= 6, "the others are no widgets"
         await pilot.press(*"typed")

@@ -11,7 +11,7 @@ from sssd_chat.conversation.events import Span
 from sssd_chat.conversation.source_text import SourceText
 from sssd_chat.errors import UserError
 from sssd_chat.text import for_display
-from sssd_chat.tui.code_blocks import code_blocks
+from sssd_chat.tui.markdown.code_blocks import code_blocks
 from sssd_chat.tui.provenance import META, legend, mark, marked, origin, with_new
 from sssd_chat.tui.widgets.sourced_text import SourcedText
 from tests.tui.conftest import OpenChat

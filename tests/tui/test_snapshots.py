@@ -10,7 +10,12 @@ from textual.pilot import Pilot
 from sssd_chat.conversation.events import ModelLoading
 from sssd_chat.tui.app import ChatApp
 from tests.tui.fake_backend import FakeBackend, wait_until
-from tests.tui.screen import answers, ask_and_answer, note, prompt, shows
+from tests.tui.screen import (
+    ask_and_answer,
+    prompt,
+    shows,
+    wait_for_end,
+)
 
 ANSWER = """A **trie** over the conversation finds what was said before.
 
@@ -51,7 +56,7 @@ def test_chat(
         await wait_until(pilot, lambda: backend.started and backend.idle)
         prompt(pilot).cursor_blink = False
         await ask_and_answer(pilot, backend, "How does a step work? [/x]", ANSWER)
-        await wait_until(pilot, lambda: note(answers(pilot)[0]))
+        await wait_for_end(pilot)
         await wait_until(pilot, lambda: shows(pilot, "48.0") or shows(pilot, "tokens/s"))
         await pilot.pause(0.3)
 

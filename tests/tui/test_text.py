@@ -14,7 +14,7 @@ from sssd_chat.conversation.events import (
 from sssd_chat.text import for_display
 from sssd_chat.tui import figures
 from sssd_chat.tui.chat_state import ChatState
-from sssd_chat.tui.fence import FenceScanner
+from sssd_chat.tui.markdown.fence import FenceScanner
 from tests.tui.fake_backend import MODEL
 
 

@@ -115,7 +115,7 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
         if phase is not self._state.phase:
             self.show_state()
             self.refresh_bindings()
-        elif await self.draw_answer():
+        elif self.draw_answer():
             self._draws += 1
             if self._draws % _DRAWS_PER_FIGURES == 0:
                 self.show_state()
@@ -146,7 +146,7 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
                 pass
 
     async def _show_no_model(self, message: str) -> None:
-        await self.give_up_answer()
+        self.give_up_answer()
         for welcome in self.query(Welcome):
             welcome.show(self._state, message)
         if not self.query(Welcome):

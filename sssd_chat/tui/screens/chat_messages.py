@@ -58,10 +58,10 @@ class MessageActions(ChatScreenBase):
             case AnswerStep() if self._answer is not None:
                 self._answer.add(event.text, event.thinking, event.spans)
             case AnswerDone() if self._answer is not None:
-                await self._answer.finish(event)
+                self._answer.finish(event)
                 self._forget_answer()
             case AnswerFailed() if self._answer is not None:
-                await self._answer.fail(event)
+                self._answer.fail(event)
                 self._forget_answer()
             case AnswerFailed(message):
                 self._forget_answer()
@@ -110,17 +110,17 @@ class MessageActions(ChatScreenBase):
         super().show_state()
         self._transcript.set_busy(self._state.busy)
 
-    async def draw_answer(self) -> bool:
+    def draw_answer(self) -> bool:
         """Draws what was written of the answer, unless it is too early for that."""
         due = self._answer is not None and self._pace.due()
         if due and self._answer is not None:
-            await self._answer.draw()
+            self._answer.draw()
         return due
 
-    async def give_up_answer(self) -> None:
+    def give_up_answer(self) -> None:
         """Ends an answer that will never come."""
         if self._answer is not None:
-            await self._answer.give_up()
+            self._answer.give_up()
         self._forget_answer()
 
     # What the user does

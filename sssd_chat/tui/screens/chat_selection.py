@@ -8,7 +8,7 @@ from textual.widgets import TextArea
 from sssd_chat.conversation.events import AnswerParameters, ChatBackend, ChatOpened, Event
 from sssd_chat.text import counted, one_line
 from sssd_chat.tui.actions import MESSAGE_ACTIONS
-from sssd_chat.tui.code_blocks import code_blocks
+from sssd_chat.tui.markdown.code_blocks import code_blocks
 from sssd_chat.tui.messages import MessageActionWanted, MessageChosen, QuestionEntered
 from sssd_chat.tui.said import Said, hindrance
 from sssd_chat.tui.screens.chat_messages import MessageActions

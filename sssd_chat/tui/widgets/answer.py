@@ -7,21 +7,17 @@ from collections.abc import Sequence
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from sssd_chat.conversation.events import AnswerDone, AnswerFailed, Span, StoppedBy
 from sssd_chat.text import for_display, one_line
-from sssd_chat.tui.fence import FenceScanner
+from sssd_chat.tui.messages import LinkChosen
 from sssd_chat.tui.provenance import with_new
 from sssd_chat.tui.said import FAILED, Said
 from sssd_chat.tui.widgets.answer_text import AnswerText
-from sssd_chat.tui.widgets.code_block import CodeBlock
 from sssd_chat.tui.widgets.sourced_text import SourcedText
 from sssd_chat.tui.widgets.thinking import Thinking
 from sssd_chat.tui.widgets.turn import Turn
-
-_LONG_FENCE_CHARACTERS = 1500
 
 _LEFT_OUT = "▲ Up to here the chat is no longer in the prompt: the context is full."
 
@@ -35,11 +31,8 @@ class Answer(Turn):
         super().__init__(said)
         self._sourced = sourced
         self._pending: list[str] = []
-        self._fence = FenceScanner()
-        self._fence_head: Content | None = None
-        self._fence_rest = ""
         self._thinking = Thinking(said.thinking, folded)
-        self._text = AnswerText()
+        self._text = AnswerText(for_display(said.text))
         self._line = Static(said.note, classes=f"note {said.style}", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -57,15 +50,10 @@ class Answer(Turn):
         yield self._line
         yield self.footer
 
-    async def restore(self) -> None:
-        """Shows the text of an answer that comes back to the screen."""
-        if not self._sourced:
-            await self._text.update(for_display(self.said.text))
-
     @property
-    def blocks(self) -> Sequence[Widget]:
-        """The blocks of its Markdown, or its marked text, from top to bottom."""
-        return list(self.query(SourcedText)) or self._text.blocks
+    def text(self) -> AnswerText | SourcedText:
+        """What shows its text now."""
+        return next(iter(self.query(SourcedText)), self._text)
 
     def wait(self) -> None:
         """Says that the model is not there yet."""
@@ -96,7 +84,7 @@ class Answer(Turn):
             self._text.display = False
         elif self._sourced:
             self._sourced = False
-            await self._show_whole()
+            self._show_whole()
             self._text.display = True
             await self.query(SourcedText).remove()
 
@@ -114,7 +102,7 @@ class Answer(Turn):
             self.said.text += text
             self._pending.append(for_display(text))
 
-    async def draw(self) -> None:
+    def draw(self) -> None:
         """Shows what came since."""
         self._thinking.show(self.said.thinking, bool(self.said.text))
         if not self._pending:
@@ -123,71 +111,48 @@ class Answer(Turn):
         self._pending.clear()
         if self._sourced:
             self.query_one(SourcedText).show(None)
-            return
-        self._fence.feed(text)
-        if self._fence.is_open and self._fence.open_length > _LONG_FENCE_CHARACTERS:
-            self._draw_in_long_fence(text)
         else:
-            text, self._fence_head, self._fence_rest = self._fence_rest + text, None, ""
-            await self._text.append(text)
-
-    def _draw_in_long_fence(self, text: str) -> None:
-        """Puts `text` below the code so far, plainly: to colour a fence it is read from its start
-        each time."""
-        self._fence_rest += text
-        fences = self.query(CodeBlock)
-        if not fences:
-            return
-        fence = fences.last()
-        if self._fence_head is None:
-            source = self._text.source
-            coloured = fence.highlight(fence.code, fence.lexer)
-            # The widget drops the white space at the end, where the text goes on.
-            self._fence_head = coloured + source[len(source.rstrip()) :]
-        fence.set_content(self._fence_head + self._fence_rest.rstrip("\n"))
+            self._text.append(text)
 
     # When it is over
 
-    async def finish(self, done: AnswerDone) -> None:
+    def finish(self, done: AnswerDone) -> None:
         """The answer is over: shows all of it once more, and what it cost."""
         said = self.said
         said.thinking, said.spans = done.thinking, done.spans
         said.turn, said.position, said.siblings = done.turn, done.position, done.siblings
         said.parameters = done.parameters
         said.end(done.text, done.stopped_by, done.answer)
-        await self._show_end()
+        self._show_end()
 
-    async def give_up(self) -> None:
+    def give_up(self) -> None:
         """No answer will come."""
         self.said.end("", StoppedBy.CANCELLED, None)
-        await self._show_end()
+        self._show_end()
 
-    async def fail(self, failed: AnswerFailed) -> None:
+    def fail(self, failed: AnswerFailed) -> None:
         """The answer could not be completed; what was written stays."""
         said = self.said
         said.text, said.thinking = failed.text or said.text, failed.thinking or said.thinking
         said.turn, said.position, said.siblings = failed.turn, failed.position, failed.siblings
         said.spans = failed.spans or said.spans
         said.note, said.style = f"✖ {for_display(failed.message)}", FAILED
-        await self._show_end()
+        self._show_end()
 
-    async def _show_end(self) -> None:
+    def _show_end(self) -> None:
         self._thinking.show(self.said.thinking, True)
         if self._sourced:
             self._pending.clear()
             self.query_one(SourcedText).show(None)
         else:
-            await self._show_whole()
+            self._show_whole()
         self.show_branch()
         self._note(self.said.note, self.said.style)
 
-    async def _show_whole(self) -> None:
+    def _show_whole(self) -> None:
         """Shows all of the text as Markdown, and can go on from there."""
-        text = for_display(self.said.text)
         self._pending.clear()
-        self._fence, self._fence_head, self._fence_rest = FenceScanner(), None, ""
-        self._fence.feed(text)
-        await self._text.update(text)
+        self._text.update(for_display(self.said.text))
 
     def _note(self, text: str, style: str = "") -> None:
         self.said.note, self.said.style = text, style
@@ -196,11 +161,11 @@ class Answer(Turn):
         self._line.set_classes(f"note {style}")
         self._line.display = bool(text)
 
-    @on(Markdown.LinkClicked)
-    def _open_link(self, event: Markdown.LinkClicked) -> None:
+    @on(LinkChosen)
+    def _open_link(self, event: LinkChosen) -> None:
         """Opens web addresses only: a model may write a link to anything."""
         event.stop()
-        if event.href.startswith(("https://", "http://")):
-            self.app.open_url(event.href)
+        if event.address.startswith(("https://", "http://")):
+            self.app.open_url(event.address)
         else:
-            self.notify(f"Only web links open: {one_line(event.href)[:80]}", markup=False)
+            self.notify(f"Only web links open: {one_line(event.address)[:80]}", markup=False)

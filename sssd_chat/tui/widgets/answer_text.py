@@ -1,87 +1,160 @@
-"""The Markdown of an answer, drawn in parts, so that its end costs the same in a long answer."""
+"""The Markdown of an answer. One widget, however long the text is: a widget for each block of it is
+what makes a screen slow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widget import Widget
-from textual.widgets import Markdown
-from textual.widgets.markdown import MarkdownBlock
+from rich.segment import Segment
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
 
-from sssd_chat.tui.code_blocks import markdown_parser
-from sssd_chat.tui.segments import first_end, segments
-from sssd_chat.tui.widgets.code_block import CodeBlock
-from sssd_chat.tui.widgets.growing import GrowingColumn
+from sssd_chat.tui.markdown.document import Document, Stretch
+from sssd_chat.tui.markdown.drawing import Line
+from sssd_chat.tui.markdown.inline import LINK
+from sssd_chat.tui.messages import LinkChosen
+from sssd_chat.tui.widgets.growing import Growing
 
-_BLOCKS: dict[str, type[MarkdownBlock]] = {
-    **Markdown.BLOCKS,
-    "fence": CodeBlock,
-    "code_block": CodeBlock,
-}
+_LINES_KEPT = 512
+"""Lines that are ready for the screen: some screens full."""
 
-
-class AnswerPart(Markdown, GrowingColumn):
-    """A part of the text."""
-
-    BLOCKS = _BLOCKS
-
-    def __init__(self) -> None:
-        super().__init__(parser_factory=markdown_parser, open_links=False)
+_WITH_BACKGROUND = frozenset({".answer--code", ".answer--code-inline"})
+"""Styles that are mixed with what is below them."""
 
 
-class AnswerText(Vertical, GrowingColumn):
-    """All parts, from top to bottom. Only the last one is drawn anew when text comes."""
+class AnswerText(Growing):
+    """Draws the lines that are in view."""
 
-    def __init__(self) -> None:
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "answer--bullet",
+        "answer--code",
+        "answer--code-inline",
+        "answer--emphasis",
+        "answer--heading",
+        "answer--link",
+        "answer--major-heading",
+        "answer--quote",
+        "answer--rule",
+        "answer--strong",
+        "answer--struck",
+        "answer--table-head",
+        "answer--table-line",
+    }
+
+    def __init__(self, text: str = "") -> None:
         super().__init__(classes="body")
-        self._parts = [AnswerPart()]
-
-    def compose(self) -> ComposeResult:
-        """The first part."""
-        yield from self._parts
+        self._document = Document()
+        self._document.update(text)
+        self._strips: LRUCache[tuple[Line, int], Strip] = LRUCache(_LINES_KEPT)
 
     @property
     def source(self) -> str:
         """The whole text."""
-        return "".join(part.source for part in self._parts)
+        return self._document.source
 
-    @property
-    def blocks(self) -> Sequence[Widget]:
-        """The blocks of all parts."""
-        return [block for part in self._parts for block in part.children]
-
-    async def append(self, text: str) -> None:
+    def append(self, text: str) -> None:
         """Adds text at the end."""
-        last = self._parts[-1]
-        rest = last.source + text
-        while end := first_end(rest):
-            if end > len(last.source):
-                await last.append(rest[len(last.source) : end])
-            rest = rest[end:]
-            last = await self._add_part()
-        if len(rest) > len(last.source):
-            await last.append(rest[len(last.source) :])
+        self._document.append(text)
+        self.refresh(layout=True)
 
-    async def update(self, text: str) -> None:
-        """Shows this text. Parts that are shown already stay, but for the last one: what comes
-        piece by piece may look different as a whole."""
-        wanted = segments(text)
-        same = 0
-        for part, new in zip(self._parts[:-1], wanted[:-1], strict=False):
-            if part.source != new:
-                break
-            same += 1
-        for part in self._parts[same + 1 :]:
-            await part.remove()
-        del self._parts[same + 1 :]
-        for number, new in enumerate(wanted[same:]):
-            part = await self._add_part() if number else self._parts[same]
-            await part.update(new)
+    def update(self, text: str) -> None:
+        """Shows this text."""
+        self._document.update(text)
+        self.refresh(layout=True)
 
-    async def _add_part(self) -> AnswerPart:
-        part = AnswerPart()
-        self._parts.append(part)
-        await self.mount(part)
-        return part
+    # The size and the lines
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """All of the width that there is."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as the text has at this width, and an empty one below it."""
+        lines = len(self._document.lines(width))
+        return lines + 1 if lines else 0
+
+    def notify_style_update(self) -> None:
+        """Colours may have changed."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the text."""
+        width = self.size.width
+        lines = self._document.lines(width)
+        if y >= len(lines):
+            return Strip.blank(width, self.rich_style)
+        line, selection = lines[y], self.text_selection
+        marked = selection.get_span(y) if selection is not None else None
+        if marked is not None:
+            return self._strip(line, y, marked)
+        key = line, y
+        strip = self._strips.get(key)
+        if strip is None or strip.cell_length != width:
+            strip = self._strips[key] = self._strip(line, y)
+        return strip
+
+    def _strip(self, line: Line, y: int, marked: tuple[int, int] | None = None) -> Strip:
+        base = self.visual_style
+        content = line.content
+        if marked is not None:
+            start, end = marked
+            style = Style.from_styles(self.screen.get_component_styles("screen--selection"))
+            content = content.stylize(style, start, len(content) if end < 0 else end)
+        segments = [
+            Segment(text, style.rich_style)
+            for text, style in content.render(base, "", self._style_named)
+        ]
+        strip = Strip(segments).apply_offsets(0, y)
+        fill = base + self._style_named(line.fill) if line.fill else base
+        return strip.adjust_cell_length(self.size.width, fill.rich_style)
+
+    def _style_named(self, name: str | Style) -> Style:
+        if isinstance(name, Style):
+            return name
+        if name in _WITH_BACKGROUND:
+            return self.get_visual_style(name[1:])
+        if name.startswith("."):
+            return self.get_visual_style(name[1:], partial=True)
+        return Style.parse(name)
+
+    def stretch_at(self, line: int) -> Stretch | None:
+        """The block that this line is in; None where there is no block."""
+        return self._document.stretch_at(line, self.size.width)
+
+    def stretch(self, number: int) -> Stretch | None:
+        """The lines of a block; None where there is no such block."""
+        return self._document.stretch(number, self.size.width)
+
+    # What the mouse does
+
+    def get_selection(self, selection: Selection) -> tuple[str, str]:
+        """The text that is marked, without the line breaks that the screen put in."""
+        found: list[str] = []
+        joint = "\n"
+        for y, line in enumerate(self._document.lines(self.size.width)):
+            span = selection.get_span(y)
+            if span is None:
+                continue
+            start, end = span
+            # What is left of a wrapped line is there for the eye alone.
+            start = start if joint == "\n" else max(start, line.margin)
+            plain = line.content.plain
+            found += [joint, plain[start : len(plain) if end < 0 else end].rstrip()]
+            joint = line.joint
+        return "".join(found[1:]), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Marks what is selected now."""
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Follows a link."""
+        address = event.style.meta.get(LINK)
+        if address and not self.screen.get_selected_text():
+            event.stop()
+            self.post_message(LinkChosen(address))

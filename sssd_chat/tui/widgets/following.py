@@ -9,6 +9,8 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from sssd_chat.tui.messages import PlaceChanged
+from sssd_chat.tui.widgets.answer_text import AnswerText
+from sssd_chat.tui.widgets.growing import Growing
 
 
 class Place(NamedTuple):
@@ -19,9 +21,11 @@ class Place(NamedTuple):
     """How many of its lines are above the edge."""
     height: int
     """How many it had in all."""
+    block: int | None = None
+    """Of a text with blocks, the one that the lines and the height are of."""
 
 
-class FollowingScroll(VerticalScroll, can_focus=False):
+class FollowingScroll(VerticalScroll, Growing, can_focus=False):
     """Follows its end until the reader scrolls away, and again when the end is reached. Text that
     grows, is wrapped anew or comes in above leaves the line that is read in its place."""
 
@@ -74,8 +78,7 @@ class FollowingScroll(VerticalScroll, can_focus=False):
             if block.region.bottom > edge:
                 for widget in (*self.parts(block), block):
                     if widget.region.bottom > edge:
-                        above = max(0, edge - widget.region.y)
-                        return Place(widget, above, widget.region.height)
+                        return _place(widget, max(0, edge - widget.region.y))
         return None
 
     def hold(self, place: Place | None) -> None:
@@ -118,9 +121,24 @@ class FollowingScroll(VerticalScroll, can_focus=False):
 
     def _return_to(self, place: Place) -> None:
         self._held = False
-        widget, height = place.widget, place.widget.region.height
+        widget = place.widget
+        first, height = _lines_of(place)
         if widget.is_attached and height:
-            top = widget.region.y - self.content_region.y + self.scroll_offset.y
+            top = widget.region.y + first - self.content_region.y + self.scroll_offset.y
             # Wrapped anew, a paragraph has as much of it above the edge as before.
             line = min(round(place.lines_above * height / max(1, place.height)), height - 1)
             self.scroll_to(y=top + line, animate=False, immediate=True)
+
+
+def _place(widget: Widget, above: int) -> Place:
+    if isinstance(widget, AnswerText) and (block := widget.stretch_at(above)) is not None:
+        return Place(widget, above - block.first, block.lines, block.number)
+    return Place(widget, above, widget.region.height)
+
+
+def _lines_of(place: Place) -> tuple[int, int]:
+    """The first line, within its widget, of what is at a place, and how many lines it has now."""
+    if isinstance(place.widget, AnswerText) and place.block is not None:
+        block = place.widget.stretch(place.block)
+        return (block.first, block.lines) if block is not None else (0, 0)
+    return 0, place.widget.region.height

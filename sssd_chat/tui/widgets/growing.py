@@ -1,14 +1,28 @@
-"""A column of widgets that grows at its end."""
+"""Widgets whose height follows from their width, and grows."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
+from textual.reactive import Reactive
 from textual.widget import Widget
 
 
-class GrowingColumn(Widget):
-    """A column as high as what is in it, each part as high as its content wants to be.
+class Growing(Widget):
+    """A widget as high as what is in it.
+
+    When a layout gives a widget another size, Textual does the whole layout once more. Here the
+    second one would find the same, for no part depends on the height that the first one gave.
+    """
+
+    # Typed as widely as in Textual, whose attribute this one takes the place of.
+    virtual_size: Reactive[Any] = Reactive(Size(0, 0))
+
+
+class GrowingColumn(Growing):
+    """A column of widgets that grows at its end, each part as high as its content wants to be.
 
     Textual works out the parts anew for each height of the column that they are in. None of these
     depends on that height, so it is left out of the question: a part that did not change costs

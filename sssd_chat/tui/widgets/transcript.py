@@ -111,16 +111,10 @@ class Transcript(FollowingScroll):
         for turn in shown[same - self._hidden :]:
             await turn.remove()
         self._said[same:] = turns[same:]
-        await self._mount([self._turn(said) for said in self._said[same:]])
+        await self.mount_all([self._turn(said) for said in self._said[same:]])
         if chosen is not None:
             self.select(self._said[chosen] if chosen < len(self._said) else None)
         self.hold(place)
-
-    async def _mount(self, turns: Sequence[Turn], after: Widget | None = None) -> None:
-        await self.mount_all(turns, after=after)
-        for turn in turns:
-            if isinstance(turn, Answer):
-                await turn.restore()
 
     async def remove_from(self, turn: int) -> None:
         """Takes away a turn and all that follow it."""
@@ -299,8 +293,8 @@ class Transcript(FollowingScroll):
         return self._turns()
 
     def parts(self, block: Widget) -> Sequence[Widget]:
-        """The blocks of an answer's Markdown, or its marked text."""
-        return block.blocks if isinstance(block, Answer) else ()
+        """The text of an answer."""
+        return (block.text,) if isinstance(block, Answer) else ()
 
     async def reach_top(self) -> None:
         """Brings back some of the turns above."""
@@ -333,7 +327,7 @@ class Transcript(FollowingScroll):
             place = self.top_place()
             self._hide(first)
             self._held = place is not None
-            await self._mount(back, after=self._earlier)
+            await self.mount_all(back, after=self._earlier)
             self.hold(place)
 
     async def go_to_start(self) -> None:

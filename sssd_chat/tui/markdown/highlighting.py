@@ -1,11 +1,10 @@
-"""A code block with quiet colours."""
+"""Code in quiet colours."""
 
 from __future__ import annotations
 
 from pygments.token import Token  # type: ignore[import-untyped]
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
-from textual.widgets.markdown import MarkdownFence
 
 _STYLES = {
     Token.Comment: "$muted italic",
@@ -35,10 +34,6 @@ class _QuietColours(HighlightTheme):
     STYLES = _STYLES
 
 
-class CodeBlock(MarkdownFence):
-    """A fenced or indented block of code."""
-
-    @classmethod
-    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """The code with its colours."""
-        return highlight(code, language=language or None, theme=_QuietColours)
+def highlighted(code: str, language: str) -> Content:
+    """The code with its colours; without a language, or with one that nobody knows, plain."""
+    return highlight(code, language=language or "text", theme=_QuietColours)

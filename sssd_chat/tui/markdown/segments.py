@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sssd_chat.tui.fence import FenceScanner
+from sssd_chat.tui.markdown.fence import FenceScanner
 
 LEAST_CHARACTERS = 1200
 """A part is at least so long, so that there are not too many."""

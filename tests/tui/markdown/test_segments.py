@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sssd_chat.tui.segments import LEAST_CHARACTERS, first_end, segments
+from sssd_chat.tui.markdown.segments import LEAST_CHARACTERS, first_end, segments
 
 BLOCKS = (
     "# Heading\n\n",
