@@ -18,7 +18,7 @@ from sssd_chat.tui.screens.chat import ChatScreen
 from sssd_chat.tui.screens.settings import SettingsScreen
 from sssd_chat.tui.setting_values import few_values, from_typed, shown_value, typed_form
 from tests.tui.fake_backend import FakeBackend, wait_until
-from tests.tui.screen import lines, shows
+from tests.tui.screen import lines, shows, told
 
 SETTINGS = {setting.key: setting for setting in all_settings()}
 
@@ -130,5 +130,5 @@ async def test_a_file_that_is_broken_is_left_alone(home: Path) -> None:
     file.write_text("[answer\n")
     async with _settings("drafting") as pilot:
         await pilot.press("enter")
-        await wait_until(pilot, lambda: shows(pilot, "is not valid TOML"))
+        await wait_until(pilot, lambda: told(pilot, "is not valid TOML"))
     assert file.read_text() == "[answer\n"
