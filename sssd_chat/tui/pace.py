@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from time import perf_counter, thread_time
 
-_DRAWING_SHARE = 0.25
-_LONGEST_PAUSE = 0.5
+_DRAWING_SHARE = 0.05
+"""The engine may use all processors: what the screen takes is missing from it."""
+_LONGEST_PAUSE = 0.25
+"""Seconds."""
 
 
 class Pace:
-    """Says when to draw again, so that this thread works at most a quarter of the time, but the
+    """Says when to draw again, so that this thread works little of the time, but the
     screen never stands still for long."""
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from typing import NamedTuple
 
 from textual.content import Content
@@ -66,6 +67,8 @@ class Document:
         self._starts: list[int] = []
         self._finished = _Finished()
         self._is_drawn = False
+        self.first_changed = 0
+        """The number of the first line that was another one in the drawing before."""
 
     @property
     def source(self) -> str:
@@ -108,6 +111,8 @@ class Document:
         return self._lines
 
     def _draw(self) -> None:
+        start = self._finished.lines
+        before = self._lines[start:]
         del self._lines[self._finished.lines :], self._starts[self._finished.blocks :]
         for number in range(self._finished.parts, len(self._parts)):
             self._finished = _Finished(number, len(self._lines), len(self._starts))
@@ -115,6 +120,10 @@ class Document:
                 self._lines += block.above
                 self._starts.append(len(self._lines))
                 self._lines += block.lines
+        pairs = zip(before, self._lines[start:], strict=False)
+        self.first_changed = start + sum(
+            1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs)
+        )
 
     def stretch_at(self, line: int, width: int) -> Stretch | None:
         """The block that this line is in; None where there is no block."""

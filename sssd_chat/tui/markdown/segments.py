@@ -6,7 +6,7 @@ import re
 
 from sssd_chat.tui.markdown.fence import FenceScanner
 
-LEAST_CHARACTERS = 1200
+LEAST_CHARACTERS = 600
 """A part is at least so long, so that there are not too many."""
 
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:[ \t]*\S", re.MULTILINE)

@@ -36,7 +36,7 @@ from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
 
 _FLUSHES_PER_SECOND = 16
-_DRAWS_PER_FIGURES = 4
+_FIGURES_SECONDS = 0.5
 """Numbers that change faster than this cannot be read, and drawing them costs more than text."""
 _WIDTHS = [(0, "-narrow"), (PANEL_FROM_COLUMNS, "-panel"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
@@ -59,7 +59,7 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
         super().__init__(backend)
         self._busy_since: float | None = None
         self._clear_when_stopped = False
-        self._draws = 0
+        self._figures_at = 0.0
 
     def compose(self) -> ComposeResult:
         """Chat on the left, numbers on the right, keys at the bottom."""
@@ -116,8 +116,8 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
             self.show_state()
             self.refresh_bindings()
         elif self.draw_answer():
-            self._draws += 1
-            if self._draws % _DRAWS_PER_FIGURES == 0:
+            if time.monotonic() - self._figures_at >= _FIGURES_SECONDS:
+                self._figures_at = time.monotonic()
                 self.show_state()
         elif not self._state.busy and self._figures_are_old:
             self.show_state()

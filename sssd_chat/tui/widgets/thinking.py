@@ -23,7 +23,7 @@ class Thinking(Static):
         if (text, ended) != (self._text, self._ended):
             self._text, self._ended = text, ended
             self.display = bool(text)
-            self.update(self._content())
+            self.update(self._content(), layout=not self._folded)
 
     def fold(self, folded: bool) -> None:
         """Shows one line only, or all of it."""
