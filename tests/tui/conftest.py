@@ -10,6 +10,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
+from sssd_chat.tui import collector
 from sssd_chat.tui.app import ChatApp
 from sssd_chat.tui.screens.chat import ChatScreen
 from tests.tui.fake_backend import FakeBackend, wait_until
@@ -22,6 +23,8 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Colours and clipboards of the machine that runs the tests make no difference."""
     for name in ("NO_COLOR", "WAYLAND_DISPLAY", "DISPLAY", "WSL_DISTRO_NAME", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
+    # What one app leaves behind would stay in memory while all others run.
+    monkeypatch.setattr(collector, "settle", lambda: None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import PurePath
 from typing import ClassVar
@@ -22,6 +23,7 @@ from sssd_chat.conversation.events import (
     StoppedBy,
 )
 from sssd_chat.text import for_display
+from sssd_chat.tui import collector
 from sssd_chat.tui.chat_state import Phase
 from sssd_chat.tui.messages import AnswerFinished
 from sssd_chat.tui.screens.chat_commands import CommandActions
@@ -36,7 +38,7 @@ from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
 
 _FLUSHES_PER_SECOND = 16
-_FIGURES_SECONDS = 0.5
+_FIGURES_SECONDS = 1.0
 """Numbers that change faster than this cannot be read, and drawing them costs more than text."""
 _WIDTHS = [(0, "-narrow"), (PANEL_FROM_COLUMNS, "-panel"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (30, "-middle"), (36, "-high")]
@@ -130,9 +132,12 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
                 await self._rest(was_stopped=stopped_by is StoppedBy.CANCELLED)
             case AnswerFailed():
                 await self._rest(was_stopped=False)
-            case ModelReady() if self._prompt.disabled:
-                self._prompt.disabled = False
-                self._prompt.focus()
+            case ModelReady(info):
+                collector.settle()
+                self._pace.is_scarce = not info.gpu and info.threads >= (os.cpu_count() or 1)
+                if self._prompt.disabled:
+                    self._prompt.disabled = False
+                    self._prompt.focus()
             case ModelFailed(message):
                 await self._show_no_model(message)
             case Notice(message, severity):

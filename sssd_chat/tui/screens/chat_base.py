@@ -9,6 +9,7 @@ from sssd_chat.conversation.services import Services
 from sssd_chat.text import for_display
 from sssd_chat.tui.actions import CHAT_ACTIONS, MESSAGE_ACTIONS
 from sssd_chat.tui.chat_state import ChatState, Phase
+from sssd_chat.tui.pace import Pace
 from sssd_chat.tui.screens.action_screen import ActionScreen
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.prompt import Prompt
@@ -46,6 +47,7 @@ class ChatScreenBase(ActionScreen[None]):
         self._suggestions = SuggestionList()
         self._prompt = Prompt("Ask something", self._suggestions)
         self._figures_are_old = False
+        self._pace = Pace()
         self._banner = ""
 
     @property

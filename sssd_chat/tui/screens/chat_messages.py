@@ -23,7 +23,6 @@ from sssd_chat.conversation.events import (
 from sssd_chat.text import for_display
 from sssd_chat.tui.chat_state import Phase
 from sssd_chat.tui.messages import FollowRequested, PlaceChanged
-from sssd_chat.tui.pace import Pace
 from sssd_chat.tui.said import Said
 from sssd_chat.tui.screens.chat_base import ChatScreenBase
 from sssd_chat.tui.widgets.follow_hint import FollowHint
@@ -48,7 +47,6 @@ class MessageActions(ChatScreenBase):
         super().__init__(backend)
         self._answer: Answer | None = None
         self._branch: _Branch | None = None
-        self._pace = Pace()
 
     # What the engine tells
 

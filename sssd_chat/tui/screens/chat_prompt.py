@@ -101,6 +101,7 @@ class PromptActions(ChatScreenBase):
     @on(TextArea.Changed, "Prompt")
     def _note_typing(self) -> None:
         self._typed_at = time.monotonic()
+        self._pace.typed()
         self._not_read_ahead = self._not_counted = self._not_kept = True
         if not self._prompt.text:
             self._show_count()

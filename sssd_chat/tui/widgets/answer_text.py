@@ -26,7 +26,7 @@ _LINES_KEPT = 512
 _WITH_BACKGROUND = frozenset({".answer--code", ".answer--code-inline"})
 """Styles that are mixed with what is below them."""
 
-_LINES_RESERVED = 3
+_LINES_RESERVED = 5
 """While text comes, it has room for so many lines more. As long as that is enough, nothing but the
 lines that changed is drawn, which takes a tenth of the time."""
 
@@ -106,6 +106,19 @@ class AnswerText(Growing):
         """Colours may have changed."""
         self._strips.clear()
         super().notify_style_update()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines in view. With no border and no padding there is nothing for Textual to add to
+        them, which would take as long as all the rest."""
+        _, background = self.background_colors
+        filters = self.get_line_filters()
+        strips = []
+        for y in crop.line_range:
+            strip = self.render_line(y)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips.append(strip.crop(crop.x, crop.right))
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One line of the text."""

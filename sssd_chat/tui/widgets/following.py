@@ -10,7 +10,8 @@ from textual.widget import Widget
 
 from sssd_chat.tui.messages import PlaceChanged
 from sssd_chat.tui.widgets.answer_text import AnswerText
-from sssd_chat.tui.widgets.growing import Growing
+from sssd_chat.tui.widgets.growing import Background, Growing
+from sssd_chat.tui.widgets.scroll_bar import QuickBar
 
 
 class Place(NamedTuple):
@@ -25,7 +26,7 @@ class Place(NamedTuple):
     """Of a text with blocks, the one that the lines and the height are of."""
 
 
-class FollowingScroll(VerticalScroll, Growing, can_focus=False):
+class FollowingScroll(VerticalScroll, Growing, Background, can_focus=False):
     """Follows its end until the reader scrolls away, and again when the end is reached. Text that
     grows, is wrapped anew or comes in above leaves the line that is read in its place."""
 
@@ -39,6 +40,8 @@ class FollowingScroll(VerticalScroll, Growing, can_focus=False):
 
     def on_mount(self) -> None:
         """Looks at the place whenever text or view move."""
+        # Textual means it to be set for one bar.
+        self.vertical_scrollbar.renderer = QuickBar  # type: ignore[misc]
         self.watch(self, "scroll_y", self._look_around_later)
         self.watch(self, "virtual_size", self._look_around_later)
 

@@ -35,8 +35,8 @@ class Prompt(TextArea):
         super().__init__(
             placeholder=placeholder, soft_wrap=True, compact=True, highlight_cursor_line=False
         )
-        self.answering = False
-        """Whether an answer is on its way, so that a question has to stay here."""
+        self._answering = False
+        self._blinks = self.cursor_blink
         self.selecting = False
         """Whether a message is selected: what is typed goes to it, not here."""
         self._suggestions = suggestions
@@ -56,6 +56,22 @@ class Prompt(TextArea):
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Letters are typed, unless they are meant for a message."""
         return not self.selecting and super().check_consume_key(key, character)
+
+    @property
+    def answering(self) -> bool:
+        """Whether an answer is on its way, so that no question is sent."""
+        return self._answering
+
+    @answering.setter
+    def answering(self, answering: bool) -> None:
+        if answering == self._answering:
+            return
+        self._answering = answering
+        # A blink draws the whole screen, and what it takes is missing from the engine.
+        if answering:
+            self._blinks, self.cursor_blink = self.cursor_blink, False
+        else:
+            self.cursor_blink = self._blinks
 
     async def _on_key(self, event: events.Key) -> None:
         """Enter and the keys for a new line. They are no bindings: those with priority overtake
