@@ -150,7 +150,8 @@ async def test_failure_keeps_what_was_written(open_chat: OpenChat, backend: Fake
         await ask(pilot, backend)
         backend.step("Some text")
         backend.put(AnswerFailed("The memory is full [/x].", "Some text"))
-        await wait_until(pilot, lambda: note(answers(pilot)[0]) == "✖ The memory is full [/x].")
+        await wait_for_end(pilot)
+        assert note(answers(pilot)[0]) == "✖ The memory is full [/x]."
         assert shows(pilot, "Some text")
         await ask(pilot, backend, "again")
 

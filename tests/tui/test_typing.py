@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sssd_chat.conversation.events import TokensCounted
+from sssd_chat.conversation.events import QuestionKept, TokensCounted
 from sssd_chat.errors import UserError
 from sssd_chat.tui.editor import edited, editor_command
 from tests.tui.conftest import OpenChat
 from tests.tui.fake_backend import FakeBackend, opened, shown_turn, wait_until
-from tests.tui.screen import prompt, shows, told
+from tests.tui.screen import ask, prompt, shows, told
 
 
 async def test_tokens_are_counted_and_the_text_is_kept(
@@ -51,6 +51,26 @@ async def test_the_text_is_kept_when_the_chat_is_left(
         assert backend.saved_prompts == ["half"]
         await pilot.press("x")
     assert backend.saved_prompts[-1].endswith("x")
+
+
+async def test_a_question_that_the_model_did_not_come_to_is_put_back(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await ask(pilot, backend, "too early")
+        await pilot.press(*"more")
+    assert backend.saved_prompts[-1] == "too early\n\nmore"
+
+
+async def test_a_question_that_was_kept_is_not_put_back(
+    open_chat: OpenChat, backend: FakeBackend
+) -> None:
+    async with open_chat() as pilot:
+        await ask(pilot, backend, "in time")
+        backend.put(QuestionKept(1, 0, 1))
+        await wait_until(pilot, lambda: backend.idle)
+        await pilot.press(*"more")
+    assert backend.saved_prompts[-1] == "more"
 
 
 async def test_a_kept_text_and_the_questions_of_a_chat_come_back(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
@@ -32,6 +33,8 @@ class Loader:
     inbox: Inbox
     commands: ChatCommands
     emit: Callable[[Event], None]
+    closing: threading.Event
+    """Set when the screen closes, whatever else waits before that."""
 
     def load(self, path: str | None, base: ChatSettings) -> Running | None:
         """Loads a model; None when something else came that makes it pointless. Raises UserError
@@ -56,4 +59,4 @@ class Loader:
         while isinstance(command := self.inbox.peek(), get_args(ChatCommand)):
             self.inbox.take()
             self.commands.do(command, None)
-        return not isinstance(command, Close | LoadModel)
+        return not (self.closing.is_set() or isinstance(command, Close | LoadModel))

@@ -88,7 +88,9 @@ class Work:
         self._commands = ChatCommands(
             self._chat, self._attachments, self._forgetting, self._emit, self._are_drafts_wanted
         )
-        self._loader = Loader(engine_settings, learning, inbox, self._commands, outbox.emit)
+        self._loader = Loader(
+            engine_settings, learning, inbox, self._commands, outbox.emit, outbox.closing
+        )
 
     def run(self) -> None:
         """Works until the end."""
@@ -183,9 +185,10 @@ class Work:
                 lambda: self._read_ahead(running),
                 lambda: self._look_around(running),
             )
-            if isinstance(command, Close):
+            # What was asked before the model was there is kept by the screen when it closes.
+            if isinstance(command, Close) or self._closing.is_set():
                 running.leave(self._chat)
-                return command
+                return Close()
             if isinstance(command, LoadModel):
                 if self._can_load(command.path, running):
                     running.leave(self._chat)

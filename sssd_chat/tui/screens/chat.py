@@ -34,7 +34,6 @@ from sssd_chat.tui.widgets.follow_hint import FollowHint
 from sssd_chat.tui.widgets.key_footer import KeyFooter
 from sssd_chat.tui.widgets.panel import LivePanel
 from sssd_chat.tui.widgets.status_line import StatusLine
-from sssd_chat.tui.widgets.transcript import Transcript
 from sssd_chat.tui.widgets.welcome import Welcome
 
 _FLUSHES_PER_SECOND = 16
@@ -68,7 +67,7 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
         with Horizontal():
             with Vertical(id="chat"):
                 with Vertical(id="reading"):
-                    yield Transcript()
+                    yield self._transcript
                     yield FollowHint()
                     yield self._suggestions
                 yield StatusLine(self._state)
@@ -86,6 +85,10 @@ class ChatScreen(PromptActions, SourceActions, NavigationActions, CommandActions
         """Nothing goes on without the screen, and nothing typed is lost."""
         self.close_imports()
         self.keep_prompt()
+        if unkept := self._transcript.unkept_question():
+            # The model was not there yet. It is put back into the prompt.
+            texts = (unkept, self._prompt.question)
+            self._backend.save_prompt("\n\n".join(filter(None, texts)))
 
     def _begin(self) -> None:
         self._backend.start()

@@ -44,15 +44,12 @@ class ChatScreenBase(ActionScreen[None]):
         self._attached: tuple[Attached, ...] = ()
         self._prompt_note = ""
         """What goes on with the chat beside an answer; shown above the prompt."""
+        self._transcript = Transcript()
         self._suggestions = SuggestionList()
         self._prompt = Prompt("Ask something", self._suggestions)
         self._figures_are_old = False
         self._pace = Pace()
         self._banner = ""
-
-    @property
-    def _transcript(self) -> Transcript:
-        return self.query_one(Transcript)
 
     @property
     def selecting(self) -> bool:

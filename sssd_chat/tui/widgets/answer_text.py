@@ -126,7 +126,8 @@ class AnswerText(Growing):
         lines = self._document.lines(width)
         if y >= len(lines):
             return Strip.blank(width, self.rich_style)
-        line, selection = lines[y], self.text_selection
+        # Taken off the screen, it may be drawn once more before that is laid out.
+        line, selection = lines[y], self.text_selection if self.is_attached else None
         marked = selection.get_span(y) if selection is not None else None
         if marked is not None:
             return self._strip(line, y, marked)

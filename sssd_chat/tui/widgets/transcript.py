@@ -82,6 +82,11 @@ class Transcript(FollowingScroll):
                         shown.show_branch()
                 return
 
+    def unkept_question(self) -> str:
+        """The last question, if the engine has not come to it yet; else an empty text."""
+        last = next((said for said in reversed(self._said) if not said.is_answer), None)
+        return last.question if last is not None and last.turn is None else ""
+
     async def restore(self, turns: Sequence[Said]) -> None:
         """Shows these turns in place of all others. Those that are shown already stay where they
         are; else the end is shown."""

@@ -118,6 +118,26 @@ def test_the_screen_can_change_chats_while_the_model_loads(
     assert ask(again, "more").answer.prompt_tokens > 40
 
 
+def test_closing_does_not_wait_for_a_question_asked_while_the_model_loads(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+    quick = loading.Loader._progress
+
+    def wait(loader: loading.Loader, done: float) -> bool:
+        told.append(done)
+        time.sleep(0.02)
+        return quick(loader, done)
+
+    monkeypatch.setattr(loading.Loader, "_progress", wait)
+    screen = start()
+    screen.wait_for(ModelLoading)
+    screen.backend.send("too early")
+    screen.backend.close()
+    assert told[-1] < 1
+    assert not screen.of(QuestionKept)
+
+
 def test_what_was_saved_is_told_from_the_start(start: Start) -> None:
     screen = start()
     assert screen.get(LifetimeChanged).lifetime.answers == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -34,7 +34,7 @@ PIECES = (
     "|",
     "`",
 )
-TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join)
+TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
 WIDTHS = st.integers(1, 120)
 
 
@@ -56,7 +56,8 @@ def drawn(text: str, width: int = 40) -> list[str]:
     return [line.rstrip() for line in plain(whole(text), width)]
 
 
-@given(TEXTS, st.lists(st.integers(1, 300), min_size=1, max_size=6), WIDTHS)
+@settings(max_examples=40)
+@given(TEXTS, st.lists(st.integers(10, 300), min_size=1, max_size=6), WIDTHS)
 def test_a_text_that_grew_looks_like_the_whole(text: str, steps: list[int], width: int) -> None:
     document = Document()
     position = 0
@@ -72,6 +73,7 @@ def test_a_text_that_grew_looks_like_the_whole(text: str, steps: list[int], widt
     assert looks(document, width) == expected
 
 
+@settings(max_examples=40)
 @given(TEXTS, TEXTS, WIDTHS, WIDTHS)
 def test_another_text_or_width_leaves_nothing_of_the_first(
     first: str, second: str, width: int, other: int
@@ -83,6 +85,7 @@ def test_another_text_or_width_leaves_nothing_of_the_first(
     assert looks(document, other) == looks(whole(second), other)
 
 
+@settings(max_examples=40)
 @given(TEXTS, WIDTHS)
 def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
     for line in plain(whole(text), width):
@@ -90,6 +93,7 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
         assert cell_len(line) <= max(2, width), line
 
 
+@settings(max_examples=40)
 @given(TEXTS, WIDTHS)
 def test_every_line_of_a_block_is_found_again(text: str, width: int) -> None:
     document = whole(text)
