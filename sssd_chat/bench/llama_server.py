@@ -26,15 +26,18 @@ class LlamaServerPeer:
 
     def __init__(self, port: int, parallel: int) -> None:
         self._url = f"http://{_HOST}:{port}"
-        self._parallel = parallel
+        self.parallel = parallel
+
+    def begin(self) -> None:
+        """See `sssd_chat.bench.throughput.Peer`. It learns nothing."""
 
     def run(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> ThroughputRun:
         """See `sssd_chat.bench.throughput.Peer`. Raises UserError when the server fails."""
         started = time.perf_counter()
-        with ThreadPoolExecutor(self._parallel) as clients:
+        with ThreadPoolExecutor(self.parallel) as clients:
             answers = tuple(clients.map(lambda one: self._complete(one, max_tokens), prompts))
         seconds = time.perf_counter() - started
-        return ThroughputRun(self._parallel, LLAMA_SERVER, seconds, answers)
+        return ThroughputRun(self.parallel, LLAMA_SERVER, seconds, answers)
 
     def _complete(self, prompt: Sequence[int], max_tokens: int) -> AnswerTime:
         body = {

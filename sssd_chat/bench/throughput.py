@@ -1,8 +1,8 @@
 """How many tokens a second come out when many ask at once, with drafts and without.
 
-The same prompts are answered in each mode, and the modes take turns, so that a machine whose
-speed drifts disturbs their ratio little. `parallel` prompts are under way at any time: when an
-answer ends, the next prompt begins.
+The same prompts are answered in each mode, and the modes take turns after a few of them, so that
+a machine whose speed drifts disturbs their ratio little. `parallel` prompts are under way at any
+time: when an answer ends, the next prompt begins.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AnswerTime:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputRun:
-    """All prompts in one mode, once."""
+    """Some prompts in one mode."""
 
     parallel: int
     mode: str
@@ -75,6 +75,12 @@ class Throughput:
 class Peer(Protocol):
     """A way to answer many prompts."""
 
+    parallel: int
+    """How many are under way at any time."""
+
+    def begin(self) -> None:
+        """Forgets what was learned: the prompts come again."""
+
     def run(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> ThroughputRun:
         """Answers all prompts greedily, some at a time."""
 
@@ -84,21 +90,25 @@ class SchedulerPeer:
 
     def __init__(self, loaded: LoadedEngine, parallel: int, drafting: bool) -> None:
         self._loaded = loaded
-        self._parallel = parallel
+        self.parallel = parallel
         self._drafting = drafting
+        self._experience = Experience()
+
+    def begin(self) -> None:
+        """See Peer. What drafts were learned from would be the answers to the same prompts."""
+        self._experience = Experience()
 
     def run(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> ThroughputRun:
-        """See Peer. Nothing of an earlier run is left: neither texts in the cache nor what drafts
-        were learned from, since it would be the answers to the same prompts. Raises UserError when
-        an answer fails."""
+        """See Peer. No text of an earlier run is left in the cache. Raises UserError when an answer
+        fails."""
         loaded = self._loaded
-        loaded.experience = Experience()
+        loaded.experience = self._experience
         scheduler = Scheduler(loaded.engine, loaded.new_drafter)
         settings = GenerationSettings(max_tokens=max_tokens, drafting=self._drafting)
         waiting = iter([Request(tuple(prompt), settings) for prompt in prompts])
         answers = []
         started = time.perf_counter()
-        for request in itertools.islice(waiting, self._parallel):
+        for request in itertools.islice(waiting, self.parallel):
             scheduler.add(request)
         while not scheduler.is_idle:
             for progress in scheduler.step():
@@ -109,7 +119,7 @@ class SchedulerPeer:
         seconds = time.perf_counter() - started
         scheduler.close()
         mode = SSSD if self._drafting else PLAIN
-        return ThroughputRun(self._parallel, mode, seconds, tuple(answers))
+        return ThroughputRun(self.parallel, mode, seconds, tuple(answers))
 
 
 def _answer_time(progress: Progress) -> AnswerTime:
@@ -125,12 +135,24 @@ def _answer_time(progress: Progress) -> AnswerTime:
 def take_turns(
     peers: Mapping[str, Peer], prompts: Sequence[Sequence[int]], max_tokens: int, rounds: int
 ) -> Iterator[ThroughputRun]:
-    """Runs each mode once a round, the order turned from round to round."""
+    """Answers all prompts in each mode once a round. A mode's turn is two prompts for each place,
+    and from turn to turn another mode is the first."""
     names = list(peers)
-    for number in range(rounds):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
-            yield peers[name].run(prompts, max_tokens)
+    turns = itertools.count()
+    for _ in range(rounds):
+        for peer in peers.values():
+            peer.begin()
+        for part in _parts(prompts, 2 * max(peer.parallel for peer in peers.values())):
+            first = next(turns) % len(names)
+            for name in names[first:] + names[:first]:
+                yield peers[name].run(part, max_tokens)
+
+
+def _parts(prompts: Sequence[Sequence[int]], least: int) -> list[Sequence[Sequence[int]]]:
+    """The prompts in parts of at least so many, or in one."""
+    count = max(1, len(prompts) // least)
+    bounds = [len(prompts) * number // count for number in range(count + 1)]
+    return [prompts[start:end] for start, end in itertools.pairwise(bounds)]
 
 
 def together(runs: Sequence[ThroughputRun]) -> Throughput:
