@@ -95,11 +95,14 @@ async def take_pictures() -> None:
         assert isinstance(screen, ChatScreen)
         screen.query_one(TextArea).cursor_blink = False
         await until(pilot, lambda: screen._state.model is not None)
-        for question in QUESTIONS:
+
+        def answers() -> int:
+            return sum(said.statistics is not None for said in screen._transcript.turns)
+
+        for number, question in enumerate(QUESTIONS, 1):
             screen._prompt.insert_paste(question)
             await pilot.press("enter")
-            await until(pilot, lambda: screen.is_answering)
-            await until(pilot, lambda: not screen.is_answering)
+            await until(pilot, lambda wanted=number: answers() == wanted)
             await pilot.pause(0.5)
         save("chat-wide")
 
