@@ -34,11 +34,13 @@ sys.exit(run_chat(Backend()))
 
 LEFT = """
 import json, sys
+from sssd_chat.conversation.events import QuestionKept
 from sssd_chat.tui.app import run_chat
 from tests.tui.fake_backend import FakeBackend
 
 class Backend(FakeBackend):
     def send(self, text):
+        self.put(QuestionKept(1, 0, 1))
         self.read_prompt(60, 60)
         self.stream(f"You said {text}")
 
