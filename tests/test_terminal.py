@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -34,6 +35,14 @@ def kept() -> list[StoredTurn]:
     turns = [] if chat is None else [turn for _, turn in history.turns(chat)]
     history.close()
     return turns
+
+
+def press_until(terminal: Terminal, key: str, text: str) -> None:
+    for _ in range(15):
+        terminal.type(key)
+        with contextlib.suppress(AssertionError):
+            return terminal.wait_for(text, 2.0)
+    raise AssertionError(f"{text!r} did not appear")
 
 
 def test_a_question_is_answered_and_kept(chat: Terminal) -> None:
@@ -193,8 +202,8 @@ def test_stopping_leaving_and_coming_back(
         terminal.type(CTRL_Q)
         terminal.wait_for("Stop it and leave?")
         terminal.type("n")
-        terminal.type(ESCAPE)
-        terminal.wait_for("stopped")
+        # Until the question has left the screen, Esc is an answer to it.
+        press_until(terminal, ESCAPE, "stopped")
         terminal.type("half a thought")
         terminal.wait_for("tokens")
         terminal.type(CTRL_Q)
