@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sssd_chat.datastore.document import Document
@@ -37,6 +37,12 @@ def plain(matches: list[Match]) -> list[tuple[int, int, dict[int, int]]]:
     return [(match.length, match.total, match.counts) for match in matches]
 
 
+def occurrences(documents: list[list[int]], text: list[int]) -> int:
+    length = len(text)
+    starts = ((document, at) for document in documents for at in range(len(document)))
+    return sum(document[at : at + length] == text for document, at in starts)
+
+
 def check_matches(matches: list[Match], documents: list[list[int]], context: list[int]) -> None:
     lengths = [match.length for match in matches]
     assert lengths == sorted(lengths, reverse=True)
@@ -49,7 +55,8 @@ def check_matches(matches: list[Match], documents: list[list[int]], context: lis
             break
         expected = counted(documents, context[-length:])
         found = matched(matches, length)
-        if sum(expected.values()) <= SAMPLES:
+        # Where a document ends nothing follows, but it may be one of the places that are looked at.
+        if occurrences(documents, context[-length:]) <= SAMPLES:
             assert found == expected
         else:
             assert found.keys() <= expected.keys()
@@ -76,6 +83,7 @@ def test_many_candidates_end_the_search(documents: list[list[int]], data: st.Dat
     check_matches(source.cursor(context).matches(), documents, context)
 
 
+@example([[0] * 9, [0] * 9], [0])
 @given(document_lists, texts)
 def test_documents_of_a_growing_datastore_do_not_run_into_each_other(
     documents: list[list[int]], context: list[int]
