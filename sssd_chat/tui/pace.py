@@ -19,8 +19,8 @@ _KEY_SECONDS = 0.04
 
 
 class Pace:
-    """Says when to draw again, so that this thread works little of the time, but the
-    screen never stands still for long."""
+    """Says when to draw again, so that this thread works little of the time, but the screen never
+    stands still for long."""
 
     def __init__(
         self,

@@ -113,7 +113,7 @@ class Document:
     def _draw(self) -> None:
         start = self._finished.lines
         before = self._lines[start:]
-        del self._lines[self._finished.lines :], self._starts[self._finished.blocks :]
+        del self._lines[start:], self._starts[self._finished.blocks :]
         for number in range(self._finished.parts, len(self._parts)):
             self._finished = _Finished(number, len(self._lines), len(self._starts))
             for block in self._parts[number].draw(self._width, follows=bool(self._lines)):

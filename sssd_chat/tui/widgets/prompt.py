@@ -67,7 +67,7 @@ class Prompt(TextArea):
         if answering == self._answering:
             return
         self._answering = answering
-        # A blink draws the whole screen, and what it takes is missing from the engine.
+        # For a blink Textual goes through all widgets; the engine lacks that time.
         if answering:
             self._blinks, self.cursor_blink = self.cursor_blink, False
         else:
