@@ -28,11 +28,8 @@ class LlamaServerPeer:
         self._url = f"http://{_HOST}:{port}"
         self.parallel = parallel
 
-    def begin(self) -> None:
-        """See `sssd_chat.bench.throughput.Peer`. It learns nothing."""
-
     def run(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> ThroughputRun:
-        """See `sssd_chat.bench.throughput.Peer`. Raises UserError when the server fails."""
+        """Answers all prompts greedily, some at a time. Raises UserError when the server fails."""
         started = time.perf_counter()
         with ThreadPoolExecutor(self.parallel) as clients:
             answers = tuple(clients.map(lambda one: self._complete(one, max_tokens), prompts))

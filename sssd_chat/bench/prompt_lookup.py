@@ -31,14 +31,22 @@ class PromptLookupDrafter:
         self._first = {}
         self._extend(tokens)
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self,
+        budget: int,
+        floor: float = 0.0,
+        *,
+        branches: bool = True,
+        depth: int | None = None,
+    ) -> DraftTree:
         """See Drafter. The probabilities are 1, for the method has none."""
         tree = DraftTree()
+        most = min(self._length, budget if depth is None else min(budget, depth))
         for length in range(min(self._longest, len(self._tokens)), 0, -1):
             start = self._first[tuple(self._tokens[-length:])]
             if start < len(self._tokens):
                 parent = ROOT
-                for token in self._tokens[start : start + min(self._length, budget)]:
+                for token in self._tokens[start : start + most]:
                     parent = tree.add(token, parent, 1.0, "prompt lookup")
                 break
         return tree

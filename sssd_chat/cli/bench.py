@@ -148,7 +148,7 @@ def _add_throughput(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "throughput",
         help="tokens a second for many at once, with drafts and without",
         description="Answers the same questions with drafts and without, several at once, the two "
-        "taking turns, and compares the speeds.",
+        "taking turns every half a second, and compares the speeds.",
     )
     shared.add_model_options(throughput)
     throughput.add_argument("--prompts", required=True, metavar="FILE", help="questions (JSONL)")

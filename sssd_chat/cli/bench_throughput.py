@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,10 @@ from sssd_chat.cli.console import figure, print_table
 from sssd_chat.errors import UserError
 
 if TYPE_CHECKING:
-    from sssd_chat.bench.throughput import Peer, Throughput
-    from sssd_chat.generation.loading import EngineSettings, LoadedEngine
+    from sssd_chat.bench.llama_server import LlamaServerPeer
+    from sssd_chat.bench.side_by_side import OpenModes
+    from sssd_chat.bench.throughput import Throughput, ThroughputRun
+    from sssd_chat.generation.loading import EngineSettings
 
 _MOST_PARALLEL = 128
 _CONTEXT = 2048
@@ -48,59 +50,74 @@ def throughput(options: argparse.Namespace) -> int:
 
 
 def _measured(options: argparse.Namespace, settings: EngineSettings) -> list[Throughput]:
-    from sssd_chat.bench.throughput import prompts_for, take_turns, together
-    from sssd_chat.generation.loading import load_engine
+    from sssd_chat.bench.side_by_side import open_modes, side_by_side
+    from sssd_chat.bench.throughput import prompts_for, together
 
     parallel = settings.sequences
-    loaded = load_engine(settings)
-    try:
-        prompts = prompts_for(_prompts(options, loaded), parallel, options.least)
-        with _peers(options, loaded, parallel) as peers:
-            runs = []
-            for run in take_turns(peers, prompts, options.max_tokens, options.rounds):
-                runs.append(run)
-                speed = run.tokens / run.seconds
-                _say(f"{parallel} at once, {run.mode}: {speed:.1f} tokens/s")
-    finally:
-        loaded.close()
-    return [together([run for run in runs if run.mode == mode]) for mode in peers]
+    with contextlib.ExitStack() as stack:
+        opened = stack.enter_context(open_modes(settings))
+        prompts = prompts_for(_prompts(options, opened), parallel, options.least)
+        server = _server(stack, options, opened, parallel)
+        progress = stack.enter_context(_Progress(parallel, len(prompts)))
+        runs: list[ThroughputRun] = []
+        for _ in range(options.rounds):
+            runs += side_by_side(opened.modes, prompts, parallel, options.max_tokens, progress.show)
+            if server is not None:
+                runs.append(server.run(prompts, options.max_tokens))
+    for run in runs:
+        _say(f"{parallel} at once, {run.mode}: {run.tokens / run.seconds:.1f} tokens/s")
+    names = dict.fromkeys(run.mode for run in runs)
+    return [together([run for run in runs if run.mode == name]) for name in names]
 
 
-@contextlib.contextmanager
-def _peers(
-    options: argparse.Namespace, loaded: LoadedEngine, parallel: int
-) -> Iterator[dict[str, Peer]]:
+def _server(
+    stack: contextlib.ExitStack, options: argparse.Namespace, opened: OpenModes, parallel: int
+) -> LlamaServerPeer | None:
+    """llama.cpp's own server, if it is wanted; it ends with the stack."""
     from sssd_chat.bench.llama_server import llama_server
-    from sssd_chat.bench.throughput import LLAMA_SERVER, PLAIN, SSSD, SchedulerPeer
 
-    peers: dict[str, Peer] = {
-        PLAIN: SchedulerPeer(loaded, parallel, drafting=False),
-        SSSD: SchedulerPeer(loaded, parallel, drafting=True),
-    }
     if options.llama_server is None:
-        yield peers
-        return
-    target = loaded.target
-    with llama_server(
-        options.llama_server,
-        loaded.model.path,
-        parallel,
-        target.context_length,
-        target.threads,
-    ) as server:
-        yield {**peers, LLAMA_SERVER: server}
+        return None
+    path, target = opened.model.path, opened.target
+    server = llama_server(
+        options.llama_server, path, parallel, target.context_length, target.threads
+    )
+    return stack.enter_context(server)
 
 
-def _prompts(options: argparse.Namespace, loaded: LoadedEngine) -> list[list[int]]:
+class _Progress:
+    """How far the modes are, in a line on stderr that is written over; nothing where that is no
+    terminal."""
+
+    def __init__(self, parallel: int, total: int) -> None:
+        self._parallel = parallel
+        self._total = total
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def show(self, runs: Sequence[ThroughputRun]) -> None:
+        """Shows the answers so far."""
+        if not sys.stderr.isatty():
+            return
+        modes = ", ".join(f"{run.mode} {len(run.answers)}/{self._total}" for run in runs)
+        print(f"\r\x1b[K{self._parallel} at once: {modes}", end="", file=sys.stderr, flush=True)
+
+
+def _prompts(options: argparse.Namespace, opened: OpenModes) -> list[list[int]]:
     """The first turns of the questions that fit, as the model's template puts them."""
     from sssd_chat.bench.questions import read_questions
     from sssd_chat.conversation.templates import ChatTemplate, Message
 
-    template = ChatTemplate(loaded.model.chat_template, loaded.model.vocabulary)
+    template = ChatTemplate(opened.model.chat_template, opened.model.vocabulary)
     prompts = []
     for question in read_questions(Path(options.prompts), options.before, options.limit):
         tokens = template.render([Message("user", question.turns[0])]).tokens
-        if len(tokens) + options.max_tokens <= loaded.target.context_length:
+        if len(tokens) + options.max_tokens <= opened.target.context_length:
             prompts.append(tokens)
         else:
             _say(f"{question.set} {question.id} was left out: it does not fit into the context")

@@ -35,9 +35,17 @@ class Drafter(Protocol):
         """Sets the text to `tokens`, the prompt of a new turn in the same conversation. Costs
         time only for what differs from the text so far."""
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self,
+        budget: int,
+        floor: float = 0.0,
+        *,
+        branches: bool = True,
+        depth: int | None = None,
+    ) -> DraftTree:
         """The best tree of at most `budget` nodes, nodes under the probability `floor` left out;
-        without `branches` one path. The root is the last token of the text."""
+        without `branches` one path. No path is longer than `depth`; None for any length. The root
+        is the last token of the text."""
 
     def observe(self, step: ObservedStep) -> None:
         """Learns from a step; `step.emitted` joins the text."""

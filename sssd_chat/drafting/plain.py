@@ -16,7 +16,14 @@ class PlainDrafter:
     def begin(self, tokens: Sequence[int]) -> None:
         """See Drafter."""
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self,
+        budget: int,
+        floor: float = 0.0,
+        *,
+        branches: bool = True,
+        depth: int | None = None,
+    ) -> DraftTree:
         """An empty tree."""
         return DraftTree()
 

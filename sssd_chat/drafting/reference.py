@@ -116,15 +116,23 @@ class ReferenceDrafter:
         """See Drafter."""
         self._conversation.extend(step.emitted)
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self,
+        budget: int,
+        floor: float = 0.0,
+        *,
+        branches: bool = True,
+        depth: int | None = None,
+    ) -> DraftTree:
         """See Drafter."""
         tree = DraftTree()
         nodes: dict[tuple[int, int], int] = {}
         children: dict[int, int] = {}
+        depths = {ROOT: 0}
         heap: list[tuple[float, int, int, int, _AnyMatch]] = []
         most_children = MOST_CHILDREN if branches else 1
         order = 0
-        for match in self._matches():
+        for match in self._matches() if depth != 0 else ():
             for token, probability, below in match.children():
                 heapq.heappush(heap, (-probability, order, ROOT, token, below))
                 order += 1
@@ -140,6 +148,9 @@ class ReferenceDrafter:
                     continue
                 children[parent] = children.get(parent, 0) + 1
                 node = nodes[parent, token] = tree.add(token, parent, -falling, match.origin)
+            depths[node] = depths[parent] + 1
+            if depths[node] == depth:
+                continue
             for next_token, probability, below in match.children():
                 heapq.heappush(heap, (-probability, order, node, next_token, below))
                 order += 1

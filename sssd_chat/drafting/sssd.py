@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sssd_chat.datastore.snapshot import Place as StoredPlace
 from sssd_chat.drafting.drafter import ObservedStep
@@ -78,12 +78,17 @@ class SssdDrafter:
     best_tokens_wanted = KEPT
 
     def __init__(
-        self, experience: Experience | None = None, datastore: StoredSource | None = None
+        self,
+        experience: Experience | None = None,
+        datastore: StoredSource | None = None,
+        is_end: Callable[[int], bool] = lambda token: False,
     ) -> None:
         """Without `experience` it starts from priors; without `datastore` it drafts from the
-        conversation and the runner-ups alone."""
+        conversation and the runner-ups alone. `is_end` tells whether an answer is over with a
+        token: what follows it in the text is never drafted."""
         self.experience = experience if experience is not None else Experience()
         self._datastore = datastore
+        self._is_end = is_end
         self._conversation = CopyingConversation(ORDERS)
         self._stored_copy: CopyPointer | None = None
         """The text of the datastore that the end of the conversation repeats."""
@@ -97,11 +102,18 @@ class SssdDrafter:
         self._find_stored_copy()
         self._drafted = {}
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self,
+        budget: int,
+        floor: float = 0.0,
+        *,
+        branches: bool = True,
+        depth: int | None = None,
+    ) -> DraftTree:
         """See Drafter."""
         tree = DraftTree()
         self._drafted = {}
-        if budget < 1 or not self._conversation.tokens:
+        if budget < 1 or depth == 0 or not self._conversation.tokens:
             return tree
         # The best candidates in falling order, those before `len(tree)` already in the tree. A
         # child is less likely than its parent, so it always sorts in behind it.
@@ -109,11 +121,15 @@ class SssdDrafter:
         places = {ROOT: self._root()}
         children = None if branches else 1
         self._expand(places[ROOT], ROOT, 1.0, floor, budget, queue, children)
+        depths = {ROOT: 0}
         while len(tree) < len(queue):
             falling, parent, token = queue[len(tree)]
             above = places[parent]
             copies = above.copy is not None and above.copy.token == token
             node = tree.add(token, parent, -falling, *self._origin(above, parent, token, copies))
+            depths[node] = depths[parent] + 1
+            if depths[node] == depth or self._is_end(token):
+                continue
             least = -queue[-1][0] if len(queue) == budget else floor
             if -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least:
                 places[node] = self._child(above, token)

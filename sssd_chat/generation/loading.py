@@ -112,7 +112,7 @@ class LoadedEngine:
     def new_drafter(self) -> Drafter:
         """A drafter for a new conversation."""
         source = None if self.datastore is None else StoredSource(self.datastore)
-        return SssdDrafter(self.experience, source)
+        return SssdDrafter(self.experience, source, self.model.vocabulary.is_end_of_generation)
 
     def save(self) -> None:
         """Keeps what was learned about step costs and drafts. A disk that refuses is only logged:

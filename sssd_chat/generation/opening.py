@@ -43,7 +43,7 @@ def open_model(
     def load(layers: int | None) -> tuple[Model, Target]:
         model = Model(settings.path, gpu_layers=layers, progress=progress, header=header)
         try:
-            return model, Target(model, _target_settings(settings))
+            return model, Target(model, target_settings(settings))
         except BaseException:
             model.close()
             raise
@@ -76,7 +76,8 @@ def offload_plan(settings: EngineSettings, header: GgufHeader) -> OffloadPlan | 
     return plan_offload(header, devices(), cells, settings.cache)
 
 
-def _target_settings(settings: EngineSettings) -> TargetSettings:
+def target_settings(settings: EngineSettings) -> TargetSettings:
+    """How the context of a model is made."""
     return TargetSettings(
         settings.context_length,
         settings.threads,

@@ -184,13 +184,14 @@ class Writer(Generic[State]):
         if conversation.is_behind:
             conversation.drafter.begin([*conversation.state.tokens, answer.root])
             conversation.is_behind = False
-        limit = answer.settings.max_tokens
-        is_last = limit is not None and limit - len(answer.tokens) <= 1
-        if conversation.since_plain >= _PLAIN_EVERY or is_last:
+        if conversation.since_plain >= _PLAIN_EVERY:
             return DraftTree()
         room = self.target.context_length - len(conversation.state.tokens) - 1
         budget = min(MAX_DRAFT, self.target.max_draft, room)
-        if budget <= 0:
+        limit = answer.settings.max_tokens
+        # The target adds a token to what it accepts.
+        depth = budget if limit is None else min(budget, limit - len(answer.tokens) - 1)
+        if depth <= 0:
             return DraftTree()
         branches = self.target.shape is DraftShape.TREES
-        return conversation.drafter.draft(budget, floor, branches=branches)
+        return conversation.drafter.draft(budget, floor, branches=branches, depth=depth)

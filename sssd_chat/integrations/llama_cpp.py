@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +41,19 @@ class SSSDDraftModel(LlamaDraftModel):  # type: ignore[misc]
         *,
         datastore: Path | None = None,
         experience: Experience | None = None,
+        ends: Collection[int] = (),
     ) -> None:
         """`most_tokens` is the length of the longest draft. `datastore` is the folder of an index
         of the model's vocabulary (see `for_model`); it is only read. `experience` is what earlier
-        conversations with the same model taught; see its `load` and `save`. Raises ValueError when
-        `most_tokens` is less than 1."""
+        conversations with the same model taught; see its `load` and `save`. `ends` are the tokens
+        that end an answer: no draft goes on behind one. Raises ValueError when `most_tokens` is
+        less than 1."""
         if most_tokens < 1:
             raise ValueError(f"a draft of at most {most_tokens} tokens is none")
         self._most = most_tokens
         self._reader = None if datastore is None else DatastoreReader(datastore)
         source = None if self._reader is None else StoredSource(self._reader)
-        self._drafter = SssdDrafter(experience, source)
+        self._drafter = SssdDrafter(experience, source, frozenset(ends).__contains__)
         self._cost = StepCost(most_tokens + 1)
         self._text: npt.NDArray[np.intc] = np.empty(0, np.intc)
         self._tree = DraftTree()
@@ -68,9 +71,10 @@ class SSSDDraftModel(LlamaDraftModel):  # type: ignore[misc]
         try:
             with open_vocabulary(Path(path)) as vocabulary:
                 fingerprint = vocabulary.fingerprint
+                ends = vocabulary.ends()
         finally:
             _give_log_back()
-        return cls(most_tokens, datastore=paths.datastore_folder() / fingerprint)
+        return cls(most_tokens, datastore=paths.datastore_folder() / fingerprint, ends=ends)
 
     def __call__(self, input_ids: npt.NDArray[np.intc], /, **kwargs: Any) -> npt.NDArray[np.intc]:
         """Tokens that may follow `input_ids`, none when no guess pays."""

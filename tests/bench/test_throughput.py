@@ -1,4 +1,4 @@
-"""Throughput: the modes take turns, each answers everything, a llama-server is spoken to."""
+"""Throughput: figures from runs, and a llama-server is spoken to."""
 
 from __future__ import annotations
 
@@ -10,18 +10,8 @@ from pathlib import Path
 import pytest
 
 from sssd_chat.bench.llama_server import llama_server
-from sssd_chat.bench.throughput import (
-    PLAIN,
-    SSSD,
-    AnswerTime,
-    SchedulerPeer,
-    ThroughputRun,
-    prompts_for,
-    take_turns,
-    together,
-)
+from sssd_chat.bench.throughput import AnswerTime, ThroughputRun, prompts_for, together
 from sssd_chat.errors import UserError
-from tests.conftest import LoadTiny
 
 PROMPTS = [[1, *range(260, 270 + number)] for number in range(5)]
 
@@ -47,33 +37,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 """
-
-
-def test_the_same_is_answered_with_drafts_and_without(load_tiny: LoadTiny) -> None:
-    loaded = load_tiny(context=256, sequences=3)
-    peers = {
-        PLAIN: SchedulerPeer(loaded, 3, drafting=False),
-        SSSD: SchedulerPeer(loaded, 3, drafting=True),
-    }
-    runs = list(take_turns(peers, PROMPTS, 12, rounds=2))
-    assert [run.mode for run in runs] == [PLAIN, SSSD, SSSD, PLAIN]
-    assert {len(run.answers) for run in runs} == {5}
-    for run in runs:
-        # A tiny model without an end writes all that it may.
-        assert [answer.tokens for answer in run.answers] == [12] * 5
-    plain = together([run for run in runs if run.mode == PLAIN])
-    assert (plain.parallel, plain.tokens, plain.tokens_per_step) == (3, 120, 1.0)
-    drafted = together([run for run in runs if run.mode == SSSD])
-    assert drafted.tokens_per_step is not None and drafted.tokens_per_step >= 1
-
-
-def test_modes_take_turns_after_a_few_prompts(load_tiny: LoadTiny) -> None:
-    loaded = load_tiny(context=256, sequences=1)
-    peers = {mode: SchedulerPeer(loaded, 1, drafting=mode == SSSD) for mode in (PLAIN, SSSD)}
-    runs = list(take_turns(peers, PROMPTS, 4, rounds=2))
-    turns = [PLAIN, SSSD, SSSD, PLAIN]
-    assert [run.mode for run in runs] == 2 * turns
-    assert [len(run.answers) for run in runs] == [2, 2, 3, 3] * 2
 
 
 def test_runs_are_taken_together() -> None:

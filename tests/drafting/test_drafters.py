@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -51,6 +51,43 @@ def test_drafts_are_trees_within_budget_and_above_the_floor(
         tree.check_integrity()
         assert len(tree) <= budget
         assert all(floor <= probability <= 1 for probability in tree.probabilities)
+
+
+@any_drafter
+@given(prompt=texts, depth=st.integers(0, 6))
+@settings(max_examples=60)
+def test_no_path_is_longer_than_asked_for_and_nothing_else_is_missing(
+    make: Callable[[], Drafter], prompt: list[int], depth: int
+) -> None:
+    drafter = make()
+    drafter.begin(prompt)
+    whole, cut = drafter.draft(5000, 0.01), drafter.draft(5000, 0.01, depth=depth)
+    assert max(cut.depths(), default=0) <= depth
+    short = [n for n, length in enumerate(whole.depths()) if length <= depth]
+    assert paths(cut, range(len(cut))) == paths(whole, short)
+
+
+def paths(tree: DraftTree, nodes: Iterable[int]) -> set[tuple[int, ...]]:
+    """The tokens from the root to each of the nodes."""
+    return {tuple(tree.tokens[step] for step in tree.path(node)) for node in nodes}
+
+
+@given(prompt=texts, answer=texts)
+def test_nothing_is_drafted_behind_the_end_of_an_answer(
+    prompt: list[int], answer: list[int]
+) -> None:
+    store = store_of([looping_text(5, 200), [0, 1, 2, 3, 0, 1]])
+    drafter = SssdDrafter(datastore=store, is_end=lambda token: token == 2)
+    for tree in write(drafter, prompt, answer):
+        above = [tree.tokens[parent] for parent in tree.parents if parent != ROOT]
+        assert 2 not in above
+
+
+def test_a_copy_goes_on_to_the_end_of_an_answer_and_no_further() -> None:
+    passage = list(range(1000, 1040))
+    drafter = SssdDrafter(is_end=lambda token: token == 1025)
+    drafter.begin([*passage, 1, *passage[:16]])
+    assert drafter.draft(64, branches=False).tokens == passage[16:26]
 
 
 @any_drafter

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,7 +187,7 @@ def test_without_anything_tested_the_rate_is_unknown() -> None:
 class _TwoNodes(RandomDrafter):
     """Drafts the next two tokens, always."""
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, **limits: Any) -> DraftTree:
         first, second = self.oracle(self.text)[:2]
         return DraftTree([first, second], [-1, 0], [0.99, 0.98], ["x", "x"])
 
@@ -215,6 +217,29 @@ def test_the_token_limit_holds_inside_a_draft(limit: int) -> None:
         )
         assert len(generation.tokens) == limit
         assert generation.stopped_by is StoppedBy.LENGTH
+
+
+def test_no_draft_is_longer_than_what_may_still_be_written() -> None:
+    engine = make_engine()
+    target = engine.target
+    assert isinstance(target, ToyTarget)
+    drafter = _Deep(0, target.size, greedy_oracle(target, 40))
+    write(engine, [1, 2], replace(SETTINGS, max_tokens=7), drafter)
+    # The target adds a token to what it accepts.
+    written = list(itertools.accumulate([len(step.emitted) for step in drafter.steps], initial=0))
+    assert [max(step.tree.depths(), default=0) for step in drafter.steps] == [
+        0 if not place else 7 - place - 1 for place in written[:-1]
+    ]
+
+
+class _Deep(RandomDrafter):
+    """Drafts the truth, as far as it may."""
+
+    def draft(self, budget: int, floor: float = 0.0, **limits: Any) -> DraftTree:
+        tree = DraftTree()
+        for token in self.oracle(self.text)[: min(budget, limits["depth"])]:
+            tree.add(token, len(tree) - 1, 0.999, "x")
+        return tree
 
 
 def test_an_end_token_inside_a_draft_ends_the_answer_there() -> None:
@@ -354,7 +379,7 @@ def test_drafts_switched_on_in_the_middle_know_the_text() -> None:
 class _Hopeless(RandomDrafter):
     """Drafts what is never right, and is sure of it."""
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, **limits: Any) -> DraftTree:
         right = self.oracle(self.text)[0]
         return DraftTree([(right + 1) % self.size], [-1], [0.99], ["x"])
 

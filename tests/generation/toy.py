@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -181,7 +182,9 @@ class RandomDrafter:
     def begin(self, tokens: Sequence[int]) -> None:
         self.text = list(tokens)
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(
+        self, budget: int, floor: float = 0.0, *, branches: bool = True, **limits: Any
+    ) -> DraftTree:
         count = min(budget, self.rng.choice([0, 1, 4, 15]))
         draw = random_tree if branches else random_chain
         tree = draw(self.rng, count, self.size, self.oracle(self.text), 0.7)

@@ -51,6 +51,9 @@ def test_control_tokens_are_empty_unless_asked_for(vocabulary: Vocabulary) -> No
     assert vocabulary.is_end_of_generation(TURN_END)
     assert vocabulary.is_end_of_generation(END)
     assert not vocabulary.is_end_of_generation(TURN_START)
+    assert {END, TURN_END} <= vocabulary.ends()
+    assert all(map(vocabulary.is_end_of_generation, vocabulary.ends()))
+    assert TURN_START not in vocabulary.ends()
 
 
 @pytest.mark.parametrize("token", [-1, 10**9])

@@ -38,14 +38,14 @@ class LiveSequence(Generic[State]):
     """What must be in the cache before it can write."""
     most_shared: int
     """Tokens of the text that may come from another one."""
+    started: float
+    """When reading it began, by the scheduler's clock."""
     leader: LiveSequence[State] | None = None
     """Another one that reads what this one's text begins with, too, and is waited for."""
     led: int = 0
     """Tokens that the two texts have in common."""
     order: int = field(default_factory=itertools.count().__next__)
     """Greater than those of all that had a place before."""
-    started: float = field(default_factory=time.perf_counter)
-    """When reading that began."""
 
     @property
     def unread(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -34,9 +33,8 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class Times:
-    """When things happened to a request, in seconds of time.perf_counter; None for not yet."""
+    """When things happened to a request, in seconds of the scheduler's clock; None for not yet."""
 
-    added: float = field(default_factory=time.perf_counter)
     admitted: float | None = None
     """When reading its prompt began, the first time."""
     first_token: float | None = None

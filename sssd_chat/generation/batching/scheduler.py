@@ -84,7 +84,8 @@ class Scheduler(Generic[State]):
         new_drafter: Callable[[], Drafter],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`clock` tells how long drafting takes, in seconds."""
+        """`clock` tells the time, in seconds; decodes are timed by the target."""
+        self._clock = clock
         self._target = engine.target
         self._writer = engine.writer
         self._slots: Slots[State] = Slots(engine.target, new_drafter)
@@ -240,14 +241,14 @@ class Scheduler(Generic[State]):
         ticket, answer = sequence.ticket, sequence.ticket.answer
         ticket.phase = Phase.WRITING
         self._writer.read_drafter(sequence.conversation, answer)
-        answer.statistics.prefill_seconds += time.perf_counter() - sequence.started
+        answer.statistics.prefill_seconds += self._clock() - sequence.started
         if answer.tokens:
             return []
         try:
             step = self._writer.first_step(sequence.conversation, answer)
         except UserError as error:
             return [self._fail(sequence, str(error))]
-        ticket.times.first_token = time.perf_counter()
+        ticket.times.first_token = self._clock()
         return [self._emitted(sequence, step)]
 
     def _emitted(self, sequence: LiveSequence[State], step: Step) -> Progress:
@@ -293,10 +294,10 @@ class Scheduler(Generic[State]):
         # The last token of a new prompt is always read: its logits are wanted.
         most_shared = len(text) if ticket.answer.tokens else len(text) - 1
         conversation = self._slots.take(text, most_shared)
-        sequence = LiveSequence(ticket, conversation, text, most_shared)
+        sequence = LiveSequence(ticket, conversation, text, most_shared, self._clock())
         insort(self._live, sequence, key=lambda each: each.ticket.number)
         if ticket.times.admitted is None:
-            ticket.times.admitted = time.perf_counter()
+            ticket.times.admitted = self._clock()
         self._reused(ticket, len(conversation.state.tokens))
         ticket.phase = Phase.READING
         if sequence.unread:
@@ -349,7 +350,7 @@ class Scheduler(Generic[State]):
     ) -> Progress:
         """The last progress of a request."""
         ticket.phase = Phase.FINISHED
-        ticket.times.finished = time.perf_counter()
+        ticket.times.finished = self._clock()
         self._counts.finished += 1
         answer = ticket.answer
         return Progress(

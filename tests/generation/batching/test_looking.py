@@ -111,7 +111,7 @@ class SlowDrafter:
     def begin(self, tokens: Sequence[int]) -> None:
         self.text = list(tokens)
 
-    def draft(self, budget: int, floor: float = 0.0, *, branches: bool = True) -> DraftTree:
+    def draft(self, budget: int, floor: float = 0.0, **limits: Any) -> DraftTree:
         self.clock.now += self.seconds
         tree = DraftTree()
         for node, token in enumerate(self.oracle(self.text)[:budget]):
