@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from sssd_chat.bench.throughput import LLAMA_SERVER, AnswerTime, ThroughputRun
+from sssd_chat.bench.throughput import LLAMA_SERVER, AnswerTime, Task, ThroughputRun
 from sssd_chat.errors import UserError, reason
 
 _START_SECONDS = 120.0
@@ -28,18 +28,18 @@ class LlamaServerPeer:
         self._url = f"http://{_HOST}:{port}"
         self.parallel = parallel
 
-    def run(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> ThroughputRun:
-        """Answers all prompts greedily, some at a time. Raises UserError when the server fails."""
+    def run(self, tasks: Sequence[Task]) -> ThroughputRun:
+        """Does all tasks greedily, some at a time. Raises UserError when the server fails."""
         started = time.perf_counter()
         with ThreadPoolExecutor(self.parallel) as clients:
-            answers = tuple(clients.map(lambda one: self._complete(one, max_tokens), prompts))
+            answers = tuple(clients.map(self._complete, tasks))
         seconds = time.perf_counter() - started
         return ThroughputRun(self.parallel, LLAMA_SERVER, seconds, answers)
 
-    def _complete(self, prompt: Sequence[int], max_tokens: int) -> AnswerTime:
+    def _complete(self, task: Task) -> AnswerTime:
         body = {
-            "prompt": list(prompt),
-            "n_predict": max_tokens,
+            "prompt": list(task.prompt),
+            "n_predict": task.max_tokens,
             "temperature": 0,
             "cache_prompt": False,
         }

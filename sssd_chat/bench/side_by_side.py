@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sssd_chat.bench.throughput import PLAIN, SSSD, AnswerTime, ThroughputRun
+from sssd_chat.bench.throughput import PLAIN, SSSD, AnswerTime, Task, ThroughputRun
 from sssd_chat.drafting import Drafter, Experience, SssdDrafter
 from sssd_chat.errors import UserError
 from sssd_chat.generation.batching import Progress, Request, Scheduler
@@ -63,18 +63,15 @@ class Mode:
 
 
 class ModeRun:
-    """All prompts in one mode, a turn at a time."""
+    """All tasks in one mode, a turn at a time."""
 
-    def __init__(
-        self, mode: Mode, prompts: Sequence[Sequence[int]], parallel: int, max_tokens: int
-    ) -> None:
-        """Nothing that was learned before is known: it might be the answers to these prompts."""
+    def __init__(self, mode: Mode, tasks: Sequence[Task], parallel: int) -> None:
+        """Nothing that was learned before is known: it might be the answers to these tasks."""
         self._mode = mode
         self._parallel = parallel
         self._clock = Stopwatch()
         self._scheduler = Scheduler(mode.engine, _new_drafters(mode.engine.vocabulary), self._clock)
-        settings = GenerationSettings(max_tokens=max_tokens, drafting=mode.drafting)
-        self._waiting = iter([Request(tuple(prompt), settings) for prompt in prompts])
+        self._waiting = iter([_request(task, mode.drafting) for task in tasks])
         self._answers: list[AnswerTime] = []
         self._begin(parallel)
 
@@ -107,6 +104,10 @@ class ModeRun:
             self._scheduler.add(request)
 
 
+def _request(task: Task, drafting: bool) -> Request:
+    return Request(task.prompt, GenerationSettings(max_tokens=task.max_tokens, drafting=drafting))
+
+
 def _new_drafters(vocabulary: Vocabulary) -> Callable[[], Drafter]:
     experience = Experience()
     return lambda: SssdDrafter(experience, is_end=vocabulary.is_end_of_generation)
@@ -124,14 +125,13 @@ def _answer_time(progress: Progress) -> AnswerTime:
 
 def side_by_side(
     modes: Sequence[Mode],
-    prompts: Sequence[Sequence[int]],
+    tasks: Sequence[Task],
     parallel: int,
-    max_tokens: int,
     on_turn: Callable[[Sequence[ThroughputRun]], None] = lambda _: None,
 ) -> list[ThroughputRun]:
-    """Answers all prompts greedily in each mode, `parallel` at a time. `on_turn` is told how far
+    """Does all tasks greedily in each mode, `parallel` at a time. `on_turn` is told how far
     they are after each round of turns. Raises UserError when an answer fails."""
-    runs = [ModeRun(mode, prompts, parallel, max_tokens) for mode in modes]
+    runs = [ModeRun(mode, tasks, parallel) for mode in modes]
     try:
         while not all(run.is_over for run in runs):
             for run in runs:

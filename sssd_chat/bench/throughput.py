@@ -15,6 +15,18 @@ PLAIN = "plain"
 SSSD = "sssd"
 LLAMA_SERVER = "llama-server"
 
+_GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Its multiples, without their whole parts, fill the unit interval evenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked. The limits differ from a half to one and a half of their mean: were they the
+    same, answers that begin together would end together, and reading would disturb nobody."""
+
+    prompt: tuple[int, ...]
+    max_tokens: int
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerTime:
@@ -55,10 +67,10 @@ class Throughput:
     tokens_per_second: float
     """All tokens over all of the time."""
     milliseconds_per_token: float | None
-    """How long a client waits for a token after the first one: the median over the answers. None
-    when no answer had two."""
+    """How long a client waits for a token after the first one, on average; None when no answer
+    had two."""
     first_token_seconds: float
-    """The median over the answers."""
+    """On average over the answers."""
     tokens_per_step: float | None
     """τ; None where it is not known."""
 
@@ -67,21 +79,26 @@ def together(runs: Sequence[ThroughputRun]) -> Throughput:
     """The figures of runs of one mode, at least one."""
     answers = [answer for run in runs for answer in run.answers]
     tokens = sum(run.tokens for run in runs)
-    waits = [a.writing_seconds / (a.tokens - 1) for a in answers if a.tokens > 1]
+    waits = sum(answer.tokens - 1 for answer in answers if answer.tokens)
     steps = [answer.steps for answer in answers if answer.steps is not None]
     return Throughput(
         runs[0].parallel,
         runs[0].mode,
         tokens,
         tokens / sum(run.seconds for run in runs),
-        1e3 * statistics.median(waits) if waits else None,
-        statistics.median(answer.first_token_seconds for answer in answers),
+        1e3 * sum(answer.writing_seconds for answer in answers) / waits if waits else None,
+        statistics.fmean(answer.first_token_seconds for answer in answers),
         tokens / sum(steps) if steps else None,
     )
 
 
-def prompts_for(prompts: Sequence[Sequence[int]], parallel: int, least: int) -> list[Sequence[int]]:
-    """As many prompts as keep `parallel` places busy for a while, twice as many and `least` at
-    least; where there are not so many, some come again."""
+def tasks_for(
+    prompts: Sequence[Sequence[int]], parallel: int, least: int, max_tokens: int
+) -> list[Task]:
+    """As many tasks as keep `parallel` places busy for a while, twice as many and `least` at least;
+    where there are not so many prompts, some come again. `max_tokens` is their limit on average."""
     count = max(least, 2 * parallel)
-    return list(itertools.islice(itertools.cycle(prompts), count))
+    return [
+        Task(tuple(prompt), max(2, round(max_tokens * (0.5 + number * _GOLDEN_RATIO % 1.0))))
+        for number, prompt in enumerate(itertools.islice(itertools.cycle(prompts), count))
+    ]

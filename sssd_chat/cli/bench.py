@@ -159,7 +159,13 @@ def _add_throughput(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N,N,…",
         help="questions at once (default: 1,2,4,8,16,32,64)",
     )
-    throughput.add_argument("--max-tokens", type=shared.whole(2), default=64, metavar="N")
+    throughput.add_argument(
+        "--max-tokens",
+        type=shared.whole(4),
+        default=64,
+        metavar="N",
+        help="limits of the answers, on average: they differ from N/2 to 3N/2 (default: 64)",
+    )
     throughput.add_argument(
         "--least",
         type=shared.whole(1),

@@ -51,19 +51,19 @@ def throughput(options: argparse.Namespace) -> int:
 
 def _measured(options: argparse.Namespace, settings: EngineSettings) -> list[Throughput]:
     from sssd_chat.bench.side_by_side import open_modes, side_by_side
-    from sssd_chat.bench.throughput import prompts_for, together
+    from sssd_chat.bench.throughput import tasks_for, together
 
     parallel = settings.sequences
     with contextlib.ExitStack() as stack:
         opened = stack.enter_context(open_modes(settings))
-        prompts = prompts_for(_prompts(options, opened), parallel, options.least)
+        tasks = tasks_for(_prompts(options, opened), parallel, options.least, options.max_tokens)
         server = _server(stack, options, opened, parallel)
-        progress = stack.enter_context(_Progress(parallel, len(prompts)))
+        progress = stack.enter_context(_Progress(parallel, len(tasks)))
         runs: list[ThroughputRun] = []
         for _ in range(options.rounds):
-            runs += side_by_side(opened.modes, prompts, parallel, options.max_tokens, progress.show)
+            runs += side_by_side(opened.modes, tasks, parallel, progress.show)
             if server is not None:
-                runs.append(server.run(prompts, options.max_tokens))
+                runs.append(server.run(tasks))
     for run in runs:
         _say(f"{parallel} at once, {run.mode}: {run.tokens / run.seconds:.1f} tokens/s")
     names = dict.fromkeys(run.mode for run in runs)
@@ -117,7 +117,7 @@ def _prompts(options: argparse.Namespace, opened: OpenModes) -> list[list[int]]:
     prompts = []
     for question in read_questions(Path(options.prompts), options.before, options.limit):
         tokens = template.render([Message("user", question.turns[0])]).tokens
-        if len(tokens) + options.max_tokens <= opened.target.context_length:
+        if len(tokens) + 2 * options.max_tokens <= opened.target.context_length:
             prompts.append(tokens)
         else:
             _say(f"{question.set} {question.id} was left out: it does not fit into the context")

@@ -10,7 +10,7 @@ import pytest
 
 from sssd_chat.bench import side_by_side as module
 from sssd_chat.bench.side_by_side import Mode, Stopwatch, open_modes, side_by_side
-from sssd_chat.bench.throughput import PLAIN, SSSD, ThroughputRun, together
+from sssd_chat.bench.throughput import PLAIN, SSSD, Task, ThroughputRun, together
 from sssd_chat.drafting import DraftTree
 from sssd_chat.errors import UserError
 from sssd_chat.generation.batching import Scheduler
@@ -20,7 +20,8 @@ from sssd_chat.generation.loading import EngineSettings
 from tests.generation.toy import ToyState, ToyTarget, ToyVocabulary
 from tests.tiny_models import tiny_model
 
-PROMPTS = [[1, *range(2, 5 + number)] for number in range(5)]
+TASKS = [Task((1, *range(2, 5 + number)), 12 + number) for number in range(5)]
+WRITTEN = sum(task.max_tokens for task in TASKS)
 
 
 class Clock:
@@ -81,13 +82,13 @@ def timed_modes(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[Mode]:
 
 def test_each_mode_is_timed_by_its_own_steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     modes = timed_modes(monkeypatch, 0.1, 0.3)
-    runs = side_by_side(modes, PROMPTS, 3, 10)
+    runs = side_by_side(modes, TASKS, 3)
     fast, slow = (mode.engine.target for mode in modes)
     assert isinstance(fast, TimedTarget) and isinstance(slow, TimedTarget)
     assert runs[0].seconds == pytest.approx(0.1 * len(fast.batches))
     assert runs[1].seconds == pytest.approx(0.3 * len(slow.batches))
     # The same was done in both, and all that is told of an answer is three times as long.
-    assert runs[0].tokens == runs[1].tokens == 50
+    assert runs[0].tokens == runs[1].tokens == WRITTEN
     for one, other in zip(runs[0].answers, runs[1].answers, strict=True):
         assert other.writing_seconds == pytest.approx(3 * one.writing_seconds)
         assert other.first_token_seconds == pytest.approx(3 * one.first_token_seconds)
@@ -96,7 +97,7 @@ def test_each_mode_is_timed_by_its_own_steps_alone(monkeypatch: pytest.MonkeyPat
 def test_turns_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     modes = timed_modes(monkeypatch, 0.1, 0.3)
     told: list[list[ThroughputRun]] = []
-    side_by_side(modes, PROMPTS, 2, 30, lambda runs: told.append(list(runs)))
+    side_by_side(modes, TASKS, 2, lambda runs: told.append(list(runs)))
     both = [[run.seconds for run in runs] for runs in told]
     for (first, second), (first_then, second_then) in itertools.pairwise(both):
         assert first_then - first <= module._TURN_SECONDS + 0.1
@@ -109,7 +110,7 @@ def test_an_answer_that_fails_ends_it_and_the_cache_is_empty(
     modes = timed_modes(monkeypatch, 0.1, 0.1)
     monkeypatch.setattr(Scheduler, "step", _failing(Scheduler.step))
     with pytest.raises(UserError, match="An answer failed: broken"):
-        side_by_side(modes, PROMPTS, 2, 10)
+        side_by_side(modes, TASKS, 2)
     for mode in modes:
         assert isinstance(mode.engine.target, ToyTarget)
         assert not mode.engine.target.open
@@ -126,14 +127,14 @@ def _failing(step):  # type: ignore[no-untyped-def]
 def test_the_same_is_answered_with_drafts_and_without(models: Path) -> None:
     settings = EngineSettings(tiny_model(models), context_length=256, threads=1, sequences=3)
     with open_modes(settings) as opened:
-        rounds = [side_by_side(opened.modes, PROMPTS, 3, 12) for _ in range(2)]
+        rounds = [side_by_side(opened.modes, TASKS, 3) for _ in range(2)]
     for runs in rounds:
         assert [run.mode for run in runs] == [PLAIN, SSSD]
         for run in runs:
             # A tiny model without an end writes all that it may.
-            assert [answer.tokens for answer in run.answers] == [12] * 5
+            assert sorted(answer.tokens for answer in run.answers) == [12, 13, 14, 15, 16]
     plain = together([runs[0] for runs in rounds])
-    assert (plain.parallel, plain.tokens, plain.tokens_per_step) == (3, 120, 1.0)
+    assert (plain.parallel, plain.tokens, plain.tokens_per_step) == (3, 2 * WRITTEN, 1.0)
     drafted = together([runs[1] for runs in rounds])
     assert drafted.tokens_per_step is not None and drafted.tokens_per_step >= 1
 

@@ -152,7 +152,7 @@ def test_throughput_is_measured_in_both_modes(
         (3, "plain"),
         (3, "sssd"),
     ]
-    assert [one["tokens"] for one in results] == [12, 12, 36, 36]
+    assert [one["tokens"] for one in results] == [10, 10, 32, 32]
     assert main(arguments) == 0
     table = capsys.readouterr().out.splitlines()
     assert len(table) == 5 and table[0].split()[:2] == ["at", "once"]

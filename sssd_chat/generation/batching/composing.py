@@ -11,6 +11,7 @@ from typing import Generic
 from sssd_chat.drafting import DraftTree
 from sssd_chat.generation.answer import Conversation
 from sssd_chat.generation.batching.looking import Looking
+from sssd_chat.generation.batching.prices import Prices
 from sssd_chat.generation.batching.request import Ticket
 from sssd_chat.generation.engine import Engine
 from sssd_chat.generation.plan import Limits, plan_drafts
@@ -25,7 +26,6 @@ _LEAST_PART = 8
 """Tokens of prompts that are read in a step, whatever they cost."""
 _FIRST_PART = 64
 """The same, while the cost of reading is not known and nobody writes."""
-_LEARNING_RATE = 0.2
 
 
 @dataclass(slots=True, eq=False)
@@ -137,8 +137,7 @@ class Composer(Generic[State]):
         self._engine = engine
         self._clock = clock
         self._looking = Looking()
-        self._read_seconds: float | None = None
-        """Time of a token that is read in a batch."""
+        self._prices = Prices(engine.cost)
 
     def compose(self, live: list[LiveSequence[State]], free_cells: int) -> Batch[State]:
         """The batch of the next step. `free_cells`, at least one for each sequence, limit its
@@ -147,9 +146,9 @@ class Composer(Generic[State]):
         writing = [sequence for sequence in live if not sequence.unread]
         reading = [sequence for sequence in live if sequence.unread and sequence.leader is None]
         context = sum(len(sequence.conversation.state.tokens) for sequence in live)
-        seconds = self._seconds(context, len(writing), bool(reading))
+        seconds = self._prices.seconds(context, len(writing), bool(reading))
         room = min(free_cells, target.max_batch) - len(live)
-        drafts, looks = self._drafts(writing, context, seconds, room)
+        drafts, looks = self._drafts(writing, context, len(live), seconds, room)
         nodes = sum(map(len, drafts))
         room += len(reading) - nodes
         # Who reads will write: a step may be as long now as it will be then.
@@ -173,22 +172,16 @@ class Composer(Generic[State]):
             seconds[len(writing)] / len(writing) if is_known else None,
         )
 
-    def _seconds(self, context: int, writers: int, reads: bool) -> Sequence[float]:
-        """The time of a batch by the tokens that are written in it."""
-        seconds = self._engine.cost.seconds(context)
-        per_token = self._read_seconds
-        if not reads or per_token is None:
-            return seconds
-        return beside_reads(seconds, writers, per_token)
-
     def _drafts(
         self,
         writing: list[LiveSequence[State]],
         context: int,
+        live: int,
         seconds: Sequence[float],
         room: int,
     ) -> tuple[list[DraftTree], list[Look]]:
-        """The drafts to send, and what they took to find. A look is short where a token is."""
+        """The drafts to send, and what they took to find. A look is short where a token is.
+        `seconds` is the time of the batch by the tokens that are written in it."""
         engine = self._engine
         if not writing:
             return [], []
@@ -204,7 +197,8 @@ class Composer(Generic[State]):
             looks.append(look)
         started = self._clock()
         limits = Limits(engine.target.max_branches, room)
-        planned = plan_drafts(drafts, seconds, limits)
+        worth = self._prices.worth(seconds, context, len(writing), live)
+        planned = plan_drafts(drafts, worth, limits)
         # Comparing them is part of the looks.
         each = (self._clock() - started) / max(1, sum(map(len, drafts)))
         for draft, look in zip(drafts, looks, strict=True):
@@ -233,7 +227,7 @@ class Composer(Generic[State]):
     def _reading_size(self, written: float | None) -> int:
         """Tokens that may be read in a step whose roots and drafts take `written` seconds; None
         where nobody writes. Drafts count, or reading would fall behind where they are long."""
-        known = self._read_seconds
+        known = self._prices.read_seconds
         if written is not None:
             spare = (_SLOWER - 1.0) * written
             return _LEAST_PART if known is None else max(_LEAST_PART, int(spare / known))
@@ -264,13 +258,7 @@ class Composer(Generic[State]):
             return
         if batch.writing and batch.decode_seconds is None:
             return
-        per_token = max(0.0, seconds - (batch.decode_seconds or 0.0)) / batch.read_size
-        known = self._read_seconds
-        if known is None:
-            # Never 0, should the clock say so: what may be read in a step is divided by it.
-            self._read_seconds = max(per_token, 1e-9)
-        else:
-            self._read_seconds = known + _LEARNING_RATE * (min(per_token, 3 * known) - known)
+        self._prices.learn_reading(batch.read_size, seconds - (batch.decode_seconds or 0.0))
 
     def shares(
         self, batch: Batch[State], seconds: float
@@ -295,11 +283,3 @@ class Composer(Generic[State]):
                 learning = statistics.draft_seconds - look.seconds
                 paid = sequence.conversation.guard.pays
                 self._looking.observe(look.nodes, look.seconds, learning, paid=paid)
-
-
-def beside_reads(seconds: Sequence[float], writers: int, per_token: float) -> list[float]:
-    """The time of a batch beside prompts that are read, by the tokens written in it: `seconds` for
-    as many roots as there are writers, and `per_token` more for each node. The batch is large then:
-    no place in it is free, and a drafted node costs what a read token does."""
-    more = (seconds[writers] + per_token * n for n in range(1, len(seconds) - writers))
-    return [*seconds[: writers + 1], *more]
