@@ -47,6 +47,10 @@ class VerifyingTarget(Protocol[State]):
     def least_shared(self) -> int | None:
         """From so many tokens on, `share` is sooner done than reading them; None for never."""
 
+    @property
+    def most_reads(self) -> int | None:
+        """Prompts whose parts a batch can hold without being taken apart; None for any number."""
+
     def open_sequence(self) -> State:
         """A new, empty text."""
 

@@ -94,6 +94,7 @@ class Target:
         self.cells = settings.cells or self.context_length * settings.sequences
         """Tokens of all sequences together that fit."""
         is_unified = model.can_roll_back and not self._is_streamed(settings)
+        self._is_unified = is_unified
         most = self.cells if is_unified else self.cells // settings.sequences
         self.context_length = min(self.context_length, most)
         model.check_context(self.context_length, self.cells, settings.cache, settings.sequences)
@@ -178,6 +179,14 @@ class Target:
     def least_shared(self) -> int | None:
         """From so many tokens on, `share` is sooner done than reading; None where it cannot."""
         return self._memory.least_shared
+
+    @property
+    def most_reads(self) -> int | None:
+        """Prompts that a batch may read without being decoded in many passes; None for any number.
+        Where each text has its own cells, llama.cpp takes together what has the same number of
+        tokens and neighbouring ids (llama_batch_allocr::split_equal): of one prompt two passes
+        are made, of several with writers between them as many as there are gaps."""
+        return None if self._is_unified else 1
 
     @property
     def _chunk_size(self) -> int:

@@ -60,6 +60,7 @@ class ToyTarget:
         cells: int | None = None,
         branches: int = 1000,
         least_shared: int | None = None,
+        most_reads: int | None = None,
     ):
         self.size = size
         self.context_length = context
@@ -69,6 +70,7 @@ class ToyTarget:
         self.max_draft = 100
         self.max_branches = branches
         self.least_shared = least_shared
+        self.most_reads = most_reads
         self.open: list[ToyState] = []
         self.faults: list[Exception] = []
         """What the next decodes raise."""
@@ -126,6 +128,7 @@ class ToyTarget:
     ) -> float:
         size = padding + sum(1 + len(tree) for _, _, tree in items)
         size += sum(len(tokens) for _, tokens, _ in reads)
+        assert self.most_reads is None or len(reads) <= self.most_reads
         states = [state for state, *_ in [*items, *reads]]
         assert len({id(state) for state in states}) == len(states)
         assert all(any(state is other for other in self.open) for state in states)

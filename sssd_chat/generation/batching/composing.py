@@ -26,6 +26,9 @@ _LEAST_PART = 8
 """Tokens of prompts that are read in a step, whatever they cost."""
 _FIRST_PART = 64
 """The same, while the cost of reading is not known and nobody writes."""
+_TURN = 512
+"""Where prompts are read one at a time: tokens after which it is another one's turn."""
+_ticks = itertools.count()
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +47,11 @@ class LiveSequence(Generic[State]):
     """Another one that reads what this one's text begins with, too, and is waited for."""
     led: int = 0
     """Tokens that the two texts have in common."""
+    waits_since: int = field(default_factory=_ticks.__next__)
+    """Where prompts are read one at a time: when it came, or its last turn ended; smaller is
+    earlier."""
+    turn: int = 0
+    """Tokens that were read in its present turn; 0 while it is not its turn."""
     order: int = field(default_factory=itertools.count().__next__)
     """Greater than those of all that had a place before."""
 
@@ -144,7 +152,7 @@ class Composer(Generic[State]):
         size."""
         target, cost = self._engine.target, self._engine.cost
         writing = [sequence for sequence in live if not sequence.unread]
-        reading = [sequence for sequence in live if sequence.unread and sequence.leader is None]
+        reading = self._readers(live)
         context = sum(len(sequence.conversation.state.tokens) for sequence in live)
         seconds = self._prices.seconds(context, len(writing), bool(reading))
         room = min(free_cells, target.max_batch) - len(live)
@@ -154,6 +162,10 @@ class Composer(Generic[State]):
         # Who reads will write: a step may be as long now as it will be then.
         written = max(seconds[len(writing) + nodes], cost.seconds(context)[len(live)])
         parts = self._parts(reading, min(room, self._reading_size(written if writing else None)))
+        for sequence, part in zip(reading, parts, strict=True):
+            sequence.turn += len(part)
+            if sequence.turn >= _TURN:
+                sequence.turn, sequence.waits_since = 0, next(_ticks)
         padding = 0
         if writing and not reading:
             first = len(writing[0].conversation.state.tokens)
@@ -171,6 +183,17 @@ class Composer(Generic[State]):
             seconds[len(writing) + nodes] if is_known else None,
             seconds[len(writing)] / len(writing) if is_known else None,
         )
+
+    def _readers(self, live: list[LiveSequence[State]]) -> list[LiveSequence[State]]:
+        """Whose prompts are read in the next step: all that wait for nobody or, where that would
+        take the batch apart, those whose turn it is. A turn is long, so that most prompts need one:
+        who has read all of it writes, and few are left out of the batch of those that write."""
+        readers = [sequence for sequence in live if sequence.unread and sequence.leader is None]
+        most = self._engine.target.most_reads
+        if most is None:
+            return readers
+        readers.sort(key=lambda sequence: (not sequence.turn, sequence.waits_since))
+        return readers[:most]
 
     def _drafts(
         self,

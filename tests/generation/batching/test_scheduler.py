@@ -33,6 +33,7 @@ def make_engine(
     branches: int = 1000,
     can_end: bool = True,
     least_shared: int | None = None,
+    most_reads: int | None = None,
 ) -> Engine[ToyState]:
     target = ToyTarget(
         SIZE,
@@ -42,6 +43,7 @@ def make_engine(
         cells=cells,
         branches=branches,
         least_shared=least_shared,
+        most_reads=most_reads,
     )
     return Engine(target, ToyVocabulary(SIZE, can_end))  # type: ignore[arg-type]
 
@@ -154,6 +156,7 @@ def test_each_answer_is_what_it_is_alone_whatever_happens_to_the_others(block: i
             branches=rng.choice([0, 3, 1000]),
             can_end=seed % 2 == 0,
             least_shared=rng.choice([None, 1, 4, 12]),
+            most_reads=rng.choice([None, 1, 2]),
         )
         scheduler = make_scheduler(engine, seed)
         waiting = [random_request(rng) for _ in range(rng.randrange(1, 14))]
@@ -292,6 +295,35 @@ def test_every_sequence_moves_in_every_step_and_requests_are_let_in_in_their_ord
         assert all(report.tokens or report.read for report in reports)
         admitted += [t for t in tickets if t.times.admitted is not None and t not in admitted]
     assert admitted == tickets
+
+
+def test_prompts_that_are_read_one_at_a_time_take_turns() -> None:
+    engine = make_engine(5, 9000, cells=20000, can_end=False, most_reads=1)
+    scheduler = make_scheduler(engine)
+    settings = GenerationSettings(max_tokens=5)
+    writer = scheduler.add(Request((1,), GenerationSettings(max_tokens=3000)))
+    scheduler.step()
+    lengths = (4000, 60, 3000, 61)
+    tickets = [scheduler.add(Request((2 + n,) * m, settings)) for n, m in enumerate(lengths)]
+    turns: list[tuple[int, int]] = []
+    while any(ticket.times.first_token is None for ticket in tickets):
+        before = len(writer.answer.tokens)
+        for progress in scheduler.step():
+            if progress.ticket in tickets and progress.read and not progress.tokens:
+                number = tickets.index(progress.ticket)
+                if not turns or turns[-1][0] != number:
+                    turns.append((number, 0))
+                turns[-1] = (number, progress.read)
+        # Whoever reads, the others go on.
+        assert len(writer.answer.tokens) == before + 1
+    # In the order of arrival; long ones make way again and again, until they are alone.
+    assert [number for number, _ in turns[:8]] == [0, 1, 2, 3, 0, 2, 0, 2]
+    assert tickets[1].times.first_token < tickets[0].times.first_token  # type: ignore[operator]
+    assert tickets[3].times.first_token < tickets[2].times.first_token  # type: ignore[operator]
+    read = [0, 0, 0, 0]
+    for number, done in turns[:8]:
+        assert number in (1, 3) or 512 <= done - read[number] < 2 * 512
+        read[number] = done
 
 
 def test_reading_a_long_prompt_makes_the_others_slower_by_a_factor_only() -> None:
