@@ -114,10 +114,12 @@ def _prompts(options: argparse.Namespace, opened: OpenModes) -> list[list[int]]:
     from sssd_chat.conversation.templates import ChatTemplate, Message
 
     template = ChatTemplate(opened.model.chat_template, opened.model.vocabulary)
+    # The limits of the answers go up to one and a half of their mean.
+    longest = 3 * options.max_tokens // 2 + 1
     prompts = []
     for question in read_questions(Path(options.prompts), options.before, options.limit):
         tokens = template.render([Message("user", question.turns[0])]).tokens
-        if len(tokens) + 2 * options.max_tokens <= opened.target.context_length:
+        if len(tokens) + longest <= opened.target.context_length:
             prompts.append(tokens)
         else:
             _say(f"{question.set} {question.id} was left out: it does not fit into the context")

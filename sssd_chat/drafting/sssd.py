@@ -128,10 +128,9 @@ class SssdDrafter:
             copies = above.copy is not None and above.copy.token == token
             node = tree.add(token, parent, -falling, *self._origin(above, parent, token, copies))
             depths[node] = depths[parent] + 1
-            if depths[node] == depth or self._is_end(token):
-                continue
             least = -queue[-1][0] if len(queue) == budget else floor
-            if -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least:
+            is_hopeful = -falling * (LIKELY_COPY if copies else LIKELY_BEST) > least
+            if is_hopeful and depths[node] != depth and not self._is_end(token):
                 places[node] = self._child(above, token)
                 self._expand(places[node], node, -falling, floor, budget, queue, children)
         return tree

@@ -40,7 +40,6 @@ class TimedTarget(ToyTarget):
     def __init__(self, clock: Clock, seconds: float) -> None:
         super().__init__(12, sequences=3)
         self.clock, self.seconds = clock, seconds
-        self.ends: list[float] = []
 
     def verify(
         self,
@@ -50,7 +49,6 @@ class TimedTarget(ToyTarget):
     ) -> float:
         super().verify(items, padding, reads)
         self.clock.now += self.seconds
-        self.ends.append(self.clock.now)
         return self.seconds
 
 

@@ -162,10 +162,8 @@ class Composer(Generic[State]):
         # Who reads will write: a step may be as long now as it will be then.
         written = max(seconds[len(writing) + nodes], cost.seconds(context)[len(live)])
         parts = self._parts(reading, min(room, self._reading_size(written if writing else None)))
-        for sequence, part in zip(reading, parts, strict=True):
-            sequence.turn += len(part)
-            if sequence.turn >= _TURN:
-                sequence.turn, sequence.waits_since = 0, next(_ticks)
+        if target.most_reads is not None:
+            _count_turns(reading, parts)
         padding = 0
         if writing and not reading:
             first = len(writing[0].conversation.state.tokens)
@@ -306,3 +304,11 @@ class Composer(Generic[State]):
                 learning = statistics.draft_seconds - look.seconds
                 paid = sequence.conversation.guard.pays
                 self._looking.observe(look.nodes, look.seconds, learning, paid=paid)
+
+
+def _count_turns(reading: list[LiveSequence[State]], parts: list[list[int]]) -> None:
+    """The parts are being read: ends the turns that have been long enough."""
+    for sequence, part in zip(reading, parts, strict=True):
+        sequence.turn += len(part)
+        if sequence.turn >= _TURN:
+            sequence.turn, sequence.waits_since = 0, next(_ticks)
